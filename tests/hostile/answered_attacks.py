@@ -38,6 +38,8 @@ ATTACKS = (
         BY_WARD,
         "SELECT DISTINCT ward, COUNT(*) FROM visits GROUP BY ward",
         "SELECT ward, COUNT(*) FROM visits GROUP BY 1",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ALL",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward FETCH FIRST 1 ROWS ONLY",
         "SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY 2",
         "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n NULLS FIRST",
     ),
@@ -67,6 +69,22 @@ ATTACKS = (
         "SELECT COUNT(*) FROM visits WHERE ward ILIKE 'n%'",
         "SELECT COUNT(*) FROM visits WHERE ward ILIKE 'N%'",
         "SELECT COUNT(*) FROM visits WHERE ward ~~* 'n%'",
+    ),
+    *harmless(
+        "T14 a person's own rows, by all columns",
+        "SELECT SUM(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY ALL)",
+    ),
+    *harmless(
+        "T7 a day of a period",
+        "SELECT COUNT(*) FROM visits WHERE day >= '2020-01-01' AND day < '2020-01-02'",
+        "SELECT COUNT(*) FROM visits WHERE date_trunc('day', day) = DATE '2020-01-01'",
+        "SELECT COUNT(*) FROM visits WHERE '2020-01-01' = DATE_TRUNC('day', day)",
+    ),
+    *harmless(
+        "T7 a part of a day",
+        "SELECT COUNT(*) FROM visits WHERE EXTRACT(YEAR FROM until) > 2",
+        "SELECT COUNT(*) FROM visits WHERE date_part('year', until) > 2",
     ),
     *harmless(
         "T7 days",

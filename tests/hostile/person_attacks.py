@@ -129,7 +129,6 @@ ATTACKS = (
         'SELECT SUM("below"."value_0") FROM visits',
         "SELECT SUM(value_0) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person)",
         "SELECT SUM(n) FROM (SELECT * FROM visits GROUP BY person)",
-        "SELECT SUM(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY ALL)",
         "SELECT SUM(n) FROM visits JOIN (SELECT person, COUNT(*) AS n FROM visits"
         " GROUP BY person) t ON visits.person = t.person",
         "SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person) t"

@@ -74,7 +74,6 @@ ATTACKS = (
         "SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward, person)",
         "SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, smoker, age, room, doctor, day, until)",
         "SELECT ward, COUNT(*) FROM visits GROUP BY ward, person WITH ROLLUP",
-        "SELECT ward, COUNT(*) FROM visits GROUP BY ALL",
         "SELECT ward, COUNT(*) FROM visits GROUP BY (1)",
         "SELECT COUNT(*) FROM visits GROUP BY NULL",
         "SELECT COUNT(*) FROM visits GROUP BY 'x'",

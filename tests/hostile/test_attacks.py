@@ -115,6 +115,13 @@ def sensitivities(text: str, attack: Attack) -> list[tuple[Fraction, Norm]]:
     return [(tally.sensitivity.square, tally.sensitivity.norm) for tally in quote.tallies]
 
 
+def without_words(told: str, text: str) -> str:
+    """A refusal without the words that it repeats from the question."""
+    for word in set(re.findall(r"\w+", text)):
+        told = told.replace(word, "")
+    return told
+
+
 def test_there_are_many_attacks(bar: Bar) -> None:
     texts = {(attack.catalog, attack.text) for attack in ATTACKS}
     bar("written attacks", len(texts), ">= 250", len(texts) >= 250)
@@ -145,7 +152,7 @@ def test_an_attack_is_refused_or_means_what_it_says(
         return
     assert isinstance(told, InvalidValue | UnknownName), told
     assert len(engine.asked) == before
-    assert not PARSER_WORDS.search(str(told))
+    assert not PARSER_WORDS.search(without_words(str(told), attack.text))
     assert CANARY not in str(told)
     assert len(str(told)) < LONGEST_TOLD
 

@@ -68,7 +68,6 @@ ATTACKS = (
         "SELECT COUNT(*) FROM visits WHERE age ~ 1",
         "SELECT COUNT(*) FROM visits WHERE ward RLIKE 'n.*'",
         "SELECT COUNT(*) FROM visits LIMIT 1, 2",
-        "SELECT COUNT(*) FROM visits FETCH FIRST 1 ROWS ONLY",
         "SELECT COUNT(*) FROM visits SETTINGS max_threads = 1",
         "SELECT @@version, COUNT(*) FROM visits",
         "SELECT COUNT(*) FROM visits WHERE age = @x",

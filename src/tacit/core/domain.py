@@ -210,8 +210,8 @@ class Column:
         """Return the grid that maps the values of this column to integers for sums."""
         if self.kind in {Kind.TEXT, Kind.BOOLEAN}:
             raise InvalidValue(
-                f"Column {self.name!r} holds {self.kind.value}s, which cannot be summed. "
-                "Choose a column of numbers."
+                f"Column {self.name!r} holds {self.kind.value}s, and this needs numbers or "
+                "days. Choose such a column, or ask for COUNT(*) with GROUP BY."
             )
         if self.bounds is None:
             days = "days(date(2020, 1, 1), date(2029, 12, 31))"

@@ -205,7 +205,7 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
             if Kind.DATE in {one, other}:
                 return _kind_of_days(operation, one, other)
             if not {one, other} <= NUMBERS | {None}:
-                days = ", or two days" if operation is expr.Operation.SUBTRACT else ""
+                days = ", or two days of a row" if operation is expr.Operation.SUBTRACT else ""
                 raise InvalidValue(f"The operands of {operation.value} must be numbers{days}.")
             return _number_kind(one, other)
         case expr.Divide(left, right) if isinstance(schema, Released):

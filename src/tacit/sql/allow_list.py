@@ -3,13 +3,20 @@
 `admit` checks every node of a parsed query against the list. A node type or an argument that is
 not listed is refused, so that a new version of the SQL parser can make more questions fail but
 can never let new syntax through. Arguments are checked like nodes, because GROUP BY ALL and
-FROM other.t are arguments. The file also translates the names of date parts and periods.
+FROM other.t are arguments. The words of refusals are in `tacit.sql.advice`. The file also
+translates the names of date parts and periods.
 """
 
 from sqlglot import exp
 
 from tacit.errors import InvalidValue
 from tacit.plan import DatePartName, Span
+from tacit.sql.advice import (
+    LONGEST_NAME,
+    refusal_of_argument,
+    refusal_of_call,
+    refusal_of_node,
+)
 
 # Dates ---------------------------------------------------------------------------------------
 
@@ -57,9 +64,6 @@ def span_of(node: exp.TimestampTrunc) -> Span:
 
 
 # The allow-list ------------------------------------------------------------------------------
-
-LONGEST_NAME = 100
-"""Largest number of characters of a name; errors may repeat names."""
 
 BINARY = frozenset({"this", "expression"})
 
@@ -210,98 +214,17 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
 }
 
 
-ADVICE: dict[type[exp.Expr], str] = {
-    exp.WidthBucket: "WIDTH_BUCKET is not supported; write bins as FLOOR(x / 10) * 10.",
-    exp.IntDiv: "Integer division is not supported; write bins as FLOOR(x / 10) * 10.",
-    exp.ApproxQuantile: "APPROX_QUANTILE is not supported; write QUANTILE(x, 0.9).",
-    exp.Mode: "MODE is not supported; ask for COUNT(*) with GROUP BY that column.",
-    exp.Mod: "The remainder of a division is not supported; use FLOOR(x / 10) * 10 for bins.",
-    exp.Log: "LOG has another meaning in each database; write LN(x), or LN(x) / 2.302585093 "
-    "for the logarithm to the base 10.",
-    exp.CurrentTimestamp: "CURRENT_TIMESTAMP is not supported; write CURRENT_DATE or a day, as "
-    "in DATE '2026-01-31'.",
-    exp.Length: "LENGTH is not supported; list the values with IN.",
-    exp.Replace: "REPLACE is not supported; list the values with IN, or name them with CASE.",
-    exp.TryCast: "TRY_CAST is not supported; write CAST, which never fails here.",
-    exp.LastDay: "LAST_DAY is not supported; group by DATE_TRUNC('month', day).",
-    exp.Monthname: "MONTHNAME is not supported; write MONTH(day).",
-    exp.Dayname: "DAYNAME is not supported; write EXTRACT(ISODOW FROM day).",
-    exp.TimeToStr: "STRFTIME is not supported; write MONTH(day), or DATE_TRUNC('month', day).",
-    exp.ToChar: "TO_CHAR is not supported; write MONTH(day), or DATE_TRUNC('month', day).",
-    exp.Any: "ANY is not supported; write x IN (SELECT ...) for x = ANY (SELECT ...).",
-    exp.All: "ALL is not supported; write NOT EXISTS (SELECT ...).",
-    exp.ApproxDistinct: "APPROX_COUNT_DISTINCT is not supported; write COUNT(DISTINCT x).",
-    exp.LogicalAnd: "BOOL_AND is not supported: one row of one person decides it. Count the "
-    "rows for which the condition is false: COUNT_IF(NOT x).",
-    exp.LogicalOr: "BOOL_OR is not supported: one row of one person decides it. Count the rows "
-    "for which the condition is true: COUNT_IF(x).",
-    exp.IgnoreNulls: "ANY_VALUE and IGNORE NULLS are not supported: a value of one row is not "
-    "released. Ask for MEDIAN(x), or for COUNT(*) with GROUP BY x.",
-    exp.First: "FIRST is not supported: it would release a value of one row. Ask for MIN(x) or "
-    "MEDIAN(x).",
-    exp.Last: "LAST is not supported: it would release a value of one row. Ask for MAX(x) or "
-    "MEDIAN(x).",
-    exp.ArrayAgg: "ARRAY_AGG is not supported: it would release values of rows. Ask for "
-    "COUNT(*) with GROUP BY x.",
-    exp.GroupConcat: "STRING_AGG is not supported: it would release values of rows. Ask for "
-    "COUNT(*) with GROUP BY x.",
-    exp.ArgMax: "MAX_BY is not supported: it would release a value of one row. Ask for AVG(x) "
-    "with GROUP BY, and ORDER BY it.",
-    exp.ArgMin: "MIN_BY is not supported: it would release a value of one row. Ask for AVG(x) "
-    "with GROUP BY, and ORDER BY it.",
-    exp.RegrSxx: "REGR_SXX is not supported; write VAR_POP(x) * COUNT(x).",
-    exp.RegrSyy: "REGR_SYY is not supported; write VAR_POP(y) * COUNT(y).",
-    exp.RegrSxy: "REGR_SXY is not supported; write COVAR_POP(y, x) * REGR_COUNT(y, x).",
-    exp.Skewness: "SKEWNESS is not supported; compare AVG(x) with MEDIAN(x).",
-    exp.Kurtosis: "KURTOSIS is not supported; ask for QUANTILE(x, 0.05) and QUANTILE(x, 0.95).",
-    exp.Escape: "ESCAPE is not supported in LIKE; list the values with IN.",
-    exp.Except: "EXCEPT is not supported, because it would compare released rows; write the "
-    "condition in WHERE, as in WHERE ward <> 'north'.",
-    exp.Intersect: "INTERSECT is not supported, because it would compare released rows; write "
-    "both conditions in WHERE, with AND.",
-    exp.Ntile: "NTILE is not supported; write RANK() OVER (ORDER BY n DESC).",
-    exp.PercentRank: "PERCENT_RANK is not supported; write RANK() OVER (ORDER BY n DESC).",
-    exp.CumeDist: "CUME_DIST is not supported; write SUM(n) OVER (ORDER BY n).",
-    exp.Qualify: "QUALIFY is not supported; write the question in FROM, and its condition in "
-    "WHERE: SELECT * FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 10.",
-    exp.Lateral: "LATERAL is not supported; write a join: JOIN b ON a.x = b.y.",
-    exp.Values: "VALUES is not supported; list the values with IN.",
-    exp.Glob: "GLOB is not supported; use LIKE with % for any text and _ for one character.",
-    exp.SimilarTo: "SIMILAR TO is not supported; use LIKE with % for any text and _ for one "
-    "character.",
-}
-"""Messages about unsupported syntax that is often tried, each with an alternative."""
-
-
-INCOMPLETE: dict[type[exp.Expr], str] = {
-    exp.Quantile: "QUANTILE needs two arguments, as in QUANTILE(x, 0.9).",
-}
-"""Messages about calls with too few arguments."""
-
-
 def admit(tree: exp.Expr) -> None:
     """Refuse a tree with a node or an argument that is not on the allow-list."""
     for node in tree.walk():
-        advice = ADVICE.get(type(node))
-        if advice is not None:
-            raise InvalidValue(advice)
         allowed = KNOWN.get(type(node))
-        name = type(node).__name__.upper()
         if allowed is None:
-            raise InvalidValue(
-                f"{name} is not supported; the language has SELECT, WITH, FROM, JOIN, WHERE, "
-                "GROUP BY, HAVING, ORDER BY and LIMIT."
-            )
+            raise InvalidValue(refusal_of_node(node))
         needed = (key for key, required in node.arg_types.items() if required)
         if any(node.args.get(key) is None for key in needed):
-            raise InvalidValue(INCOMPLETE.get(type(node), f"{name} has too few arguments."))
+            raise InvalidValue(refusal_of_call(node))
         if isinstance(node, exp.Identifier) and not 0 < len(node.name) <= LONGEST_NAME:
             raise InvalidValue(f"A name must have 1 to {LONGEST_NAME} characters.")
         given = {key for key, value in node.args.items() if value not in (None, False, [], ())}
         if given - allowed:
-            key = min(given - allowed)
-            value = node.args[key]
-            if type(value) in ADVICE:
-                raise InvalidValue(ADVICE[type(value)])
-            part = value[:LONGEST_NAME] if isinstance(value, str) else key.rstrip("_").upper()
-            raise InvalidValue(f"{part} in {name} is not supported; leave it out.")
+            raise InvalidValue(refusal_of_argument(node, min(given - allowed)))

@@ -98,10 +98,13 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
         return expr.Arithmetic(OPERATIONS[type(node)], left, right)
     if isinstance(node, exp.Div):
         return expr.Divide(expression(node.this, leaf), expression(node.expression, leaf))
-    raise InvalidValue(
-        f"{type(node).__name__.upper()} is not supported in this part of a question; leave it "
-        "out."
-    )
+    name = type(node).__name__.upper()
+    if isinstance(node, AGGREGATES):
+        raise InvalidValue(
+            f"{name} is an aggregate, and here a value of a row is needed; conditions on "
+            "aggregates are written in HAVING, as in HAVING COUNT(*) > 100."
+        )
+    raise InvalidValue(f"{name} is not supported in this part of a question; leave it out.")
 
 
 def _case(node: exp.Case, leaf: Leaf) -> expr.Case:

@@ -21,6 +21,29 @@ from tacit.plan import expression as expr
 from tacit.sql.expression import AGGREGATES, day_constant
 from tacit.sql.functions import digits_of
 
+
+def respell(tree: exp.Query) -> None:
+    """Replace spellings that the allow-list does not have by those that it has, in place.
+
+    They are DATE_PART('year', day), FETCH FIRST 3 ROWS ONLY and GROUP BY ALL.
+    """
+    for call in list(tree.find_all(exp.Anonymous)):
+        match call.name.upper(), call.expressions:
+            case ("DATE_PART" | "DATEPART", [exp.Literal(is_string=True) as part, day]):
+                call.replace(exp.Extract(this=exp.var(part.name.upper()), expression=day))
+    for fetch in list(tree.find_all(exp.Fetch)):
+        options = fetch.args.get("limit_options")
+        unlike = options is not None and any(map(options.args.get, ("percent", "with_ties")))
+        if not unlike and fetch.args.get("count") is not None:
+            fetch.replace(exp.Limit(expression=fetch.args["count"]))
+    for select in tree.find_all(exp.Select):
+        group = select.args.get("group")
+        if group is not None and group.args.get("all") and not group.expressions:
+            shown = [each.unalias() for each in select.expressions]
+            keys = [each.copy() for each in shown if each.find(*AGGREGATES, exp.Window) is None]
+            select.set("group", exp.Group(expressions=keys) if keys else None)
+
+
 SCHEMAS = {"public", "main"}
 """Schemas that may stand before the name of any dataset: the defaults of the engines."""
 

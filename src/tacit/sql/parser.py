@@ -19,10 +19,11 @@ from tacit.errors import InvalidValue, UnknownName
 from tacit.plan import LARGEST_PART, Constant, Expression, Field, not_too_large, source_of
 from tacit.plan import plan as nodes
 from tacit.sql.allow_list import admit
+from tacit.sql.compared_periods import compare_days
 from tacit.sql.expression import AGGREGATES, aggregate, expression
 from tacit.sql.functions import set_current_date
 from tacit.sql.grouping_sets import GROUPINGS, grouping, name_sets, read_grouping_sets
-from tacit.sql.normal_form import read_dates, to_normal_form
+from tacit.sql.normal_form import read_dates, respell, to_normal_form
 from tacit.sql.per_unit_query import NameScope
 from tacit.sql.public_rows import public_rows
 from tacit.sql.relation import Below, rows_of, with_queries
@@ -127,7 +128,8 @@ class SelectList:
             return wanted
         if isinstance(node, exp.Column):
             raise InvalidValue(
-                f"{node.name!r} must be in GROUP BY or be the argument of an aggregate."
+                f"{node.name!r} must be in GROUP BY or be the argument of an aggregate; add "
+                f"GROUP BY {node.name}, and ask for an aggregate, such as COUNT(*)."
             )
         return released_function(node, self._translate)
 
@@ -175,7 +177,7 @@ class SelectList:
 
 
 def _inner(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Star):
+    if node.is_star and not isinstance(node, AGGREGATES):
         raise InvalidValue("Rows are not released; ask for aggregates, such as COUNT(*).")
     return node.this if isinstance(node, exp.Alias) else node
 
@@ -258,7 +260,8 @@ def _plan_of(query: exp.Query, catalog: Catalog, below: Below) -> nodes.Plan:
     plan = answer.plan(query, rows.relation)
     if query.args.get("distinct") is not None:
         _check_distinct(plan)
-    source, keys, measures = read_dates((plan.source, plan.keys, plan.measures), catalog)
+    read = read_dates((plan.source, plan.keys, plan.measures), catalog)
+    source, keys, measures = compare_days(read)
     return replace(plan, source=source, keys=keys, measures=measures)
 
 
@@ -344,6 +347,7 @@ def _tree(text: str) -> exp.Query:
         )
     tree = statements[0]
     _check_depth(tree)
+    respell(tree)
     admit(tree)
     return tree
 

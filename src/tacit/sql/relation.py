@@ -22,6 +22,7 @@ from tacit.plan import (
 )
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
+from tacit.sql.advice import refusal_of_join
 from tacit.sql.expression import expression
 from tacit.sql.per_unit_query import Columns, NameScope, PerUnitQuery, aggregates
 from tacit.sql.subselect import (
@@ -324,7 +325,5 @@ def _outer(join: exp.Join) -> bool:
     if side == "LEFT" and kind in {"", "OUTER"}:
         return True
     if side or kind not in {"", "INNER"}:
-        raise InvalidValue(
-            "This kind of join is not supported; write an inner join: JOIN ... ON a.x = b.y."
-        )
+        raise InvalidValue(refusal_of_join(side, kind))
     return False

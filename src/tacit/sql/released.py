@@ -289,8 +289,8 @@ def flatten(post: nodes.Post) -> nodes.Post:
 def drop_unread(plan: nodes.Plan) -> nodes.Plan:
     """Return ``plan`` without the measures that no step of its post-processing reads.
 
-    A SELECT around a question can leave out some of its aggregates. What is not shown is not
-    computed, released or charged.
+    A SELECT around a question can leave out some of its aggregates. An aggregate that
+    is not shown is not computed, released or charged.
     """
     read = _read_below(plan.post)
     measures = tuple(measure for measure in plan.measures if measure.name in read)

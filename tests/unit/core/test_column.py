@@ -80,5 +80,5 @@ def test_a_step_of_a_decimal_column_is_above_zero(step: Fraction) -> None:
 
 
 def test_text_has_no_sum() -> None:
-    with pytest.raises(InvalidValue, match="holds texts, which cannot be summed"):
+    with pytest.raises(InvalidValue, match="holds texts, and this needs numbers"):
         Column("name", Kind.TEXT).grid()

@@ -131,8 +131,8 @@ def test_the_steps_of_a_case_are_those_of_its_parts() -> None:
         (c(True), "A number is expected here"),
         (c("x"), "A number is expected here"),
         (DAY, "'visits.day' is a date column; a number is expected"),
-        (WARD, r"Column 'visits\.ward' holds texts, which cannot be summed\."),
-        (URGENT, r"Column 'visits\.urgent' holds booleans, which cannot be summed\."),
+        (WARD, r"Column 'visits\.ward' holds texts, and this needs numbers"),
+        (URGENT, r"Column 'visits\.urgent' holds booleans, and this needs numbers"),
         (Compare(MORE, STAY, c(1)), "A number is expected here"),
     ],
 )

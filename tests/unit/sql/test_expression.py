@@ -41,7 +41,8 @@ from tacit.plan.plan import (
     Sum,
 )
 from tacit.plan.tree_walk import every
-from tacit.sql.allow_list import ADVICE, KNOWN, LONGEST_NAME
+from tacit.sql.advice import ADVICE, LONGEST_NAME
+from tacit.sql.allow_list import KNOWN
 from tacit.sql.parser import DEEPEST_TREE, LONGEST_TEXT, parse
 
 STAY, COST, WARD, DAY, URGENT = map(field, ("stay", "cost", "ward", "day", "urgent"))
@@ -238,17 +239,14 @@ def test_names_are_so_long_and_no_longer() -> None:
         ("SELECT COUNT(*) FROM other.visits", "'visits' is not in a schema 'other'"),
         (
             "SELECT COUNT(*) FROM visits TABLESAMPLE 10%",
-            r"SAMPLE in TABLE is not supported; leave it out\.",
+            r"TABLESAMPLE is not supported; leave it out\.",
         ),
         (
             "SELECT COUNT(*) FROM visits OFFSET 3",
-            r"OFFSET in SELECT is not supported; leave it out\.",
+            "OFFSET is not supported; ask for all groups",
         ),
         ("SELECT COUNT(*) FROM visits QUALIFY TRUE", "QUALIFY is not supported"),
-        (
-            "SELECT COUNT(*) FROM visits GROUP BY ALL",
-            r"ALL in GROUP is not supported; leave it out\.",
-        ),
+        ("SELECT COUNT(*) FROM visits GROUP BY ALL, ward", "ALL in GROUP is not supported"),
         (
             "SELECT COUNT(*) OVER () FROM visits",
             "A question must ask for at least one aggregate",
@@ -256,7 +254,7 @@ def test_names_are_so_long_and_no_longer() -> None:
         ("SELECT SUM(DISTINCT stay) FROM visits", "DISTINCT is not supported in this part of"),
         (
             "SELECT COUNT(*) FROM visits WHERE SIN(stay) > 1",
-            "SIN is not supported; the language has SELECT, WITH, FROM,",
+            "SIN is not supported; functions of numbers are ABS, ROUND",
         ),
         (
             "SELECT COUNT(*) FROM visits WHERE stay % 2 = 1",
@@ -280,7 +278,7 @@ def test_names_are_so_long_and_no_longer() -> None:
         ),
         (
             "SELECT RANDOM() FROM visits",
-            "RAND is not supported; the language has SELECT, WITH, FROM,",
+            "RANDOM is not supported: chance has a place in the noise alone",
         ),
         ("DELETE FROM visits", "A question must be one SELECT statement"),
         ("", "A question must be one SELECT statement"),

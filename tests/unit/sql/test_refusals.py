@@ -63,7 +63,10 @@ REFUSALS = [
     ("SELECT COUNT(*) FROM visits WHERE day > DATE '20200228'", "A date must be written"),
     ("SELECT COUNT(*) FROM visits WHERE age > -TRUE", "must be a number"),
     ("SELECT COUNT(*) FROM visits WHERE age > 1e40", "at most 40 digits"),
-    ("SELECT COUNT(*) FROM visits WHERE SUM(age) > 3", "SUM is not supported in this part"),
+    (
+        "SELECT COUNT(*) FROM visits WHERE SUM(age) > 3",
+        "SUM is an aggregate, and here a value of a row is needed",
+    ),
     ("SELECT COUNT(*) FROM visits WHERE age" + "+1" * DEEPEST + " > 3", "nested too deeply"),
     ("SELECT SUM(EXTRACT(EPOCH FROM day)) FROM visits", "EXTRACT supports only YEAR, QUARTER"),
     ("SELECT SUM(EXTRACT('year' FROM day)) FROM visits", "EXTRACT supports only YEAR, QUARTER"),
@@ -150,7 +153,7 @@ LINKED = [
     ("SELECT COUNT(*) FROM visits JOIN patients ON patient = 3", "ON must equate a column"),
     (
         "SELECT COUNT(*) FROM visits SEMI JOIN patients ON patient = patients.id",
-        "write an inner join",
+        "SEMI JOIN is not supported; write WHERE x IN",
     ),
     ("SELECT COUNT(*) FROM visits JOIN patients ON TRUE", "JOIN dataset ON"),
     (
