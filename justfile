@@ -335,6 +335,10 @@ bench-noise:
 bench-first-minute:
     uv run pytest -s benchmarks/bench_first_minute.py
 
+# from a text to its quote beside version 0.1.0's, for the questions that it understood
+bench-language:
+    uv run pytest -s benchmarks/bench_language.py
+
 # the demo and the README's first answer beside version 0.1.0's, in turns
 bench-demo:
     uv run pytest -s benchmarks/bench_demo.py

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, log, log1p
+from math import exp, floor, log, log1p
 
 from tacit.core import Budget, BudgetSummary, Loss, Measure, loss_text
 from tacit.errors import InvalidValue
@@ -47,17 +47,30 @@ def least_at(function: Callable[[float], float], lowest: float, highest: float) 
     return (lowest + highest) / 2
 
 
-def least_that(holds: Callable[[Fraction], bool], unit: Fraction) -> Fraction:
+def least_that(
+    holds: Callable[[Fraction], bool], unit: Fraction, near: Fraction = Fraction(0)
+) -> Fraction:
     """Return the least positive multiple of ``unit`` from which on a condition is true.
+
+    The search starts at ``near`` and moves away from it in steps that double, so that it is
+    short if ``near`` is close to the result. The result does not depend on it.
 
     Example:
         >>> least_that(lambda x: x * x >= 2, Fraction(1, 100))
         Fraction(71, 50)
+        >>> least_that(lambda x: x * x >= 2, Fraction(1, 100), near=Fraction("1.5"))
+        Fraction(71, 50)
     """
-    high = 1
-    while not holds(high * unit):
-        high *= 2
-    low = high // 2
+    low = high = max(1, floor(near / unit))
+    step = 1
+    if holds(high * unit):
+        low = high - 1
+        while low > 0 and holds(low * unit):
+            low, high, step = max(0, low - 2 * step), low, 2 * step
+    else:
+        high = low + 1
+        while not holds(high * unit):
+            low, high, step = high, high + 2 * step, 2 * step
     while high - low > 1:
         middle = (low + high) // 2
         if holds(middle * unit):

@@ -392,11 +392,13 @@ def calibrate(
     loss: core.Loss,
     delta: Fraction = Fraction(0),
     unit: Fraction = UNIT,
+    near: Fraction = Fraction(0),
 ) -> Fraction:
     """Return the least noise parameter whose event stays within ``loss``.
 
-    A larger parameter must mean more noise. There is no separate formula for each mechanism:
-    the loss is computed from the same event that will be charged.
+    A larger parameter must mean more noise. The search starts at ``near``, a guess. There is
+    no separate formula for each mechanism: the loss is computed from the same event that will
+    be charged.
 
     Guarantee: ``loss_of(event_at(parameter))`` is within ``loss``, and at ``parameter - unit``
     it is not.
@@ -408,4 +410,4 @@ def calibrate(
     """
     if loss.amount <= 0:
         raise InvalidValue(f"No amount of noise is enough for {loss}; ask for a loss above 0.")
-    return least_that(lambda x: loss_of(event_at(x), loss.measure, delta) <= loss, unit)
+    return least_that(lambda x: loss_of(event_at(x), loss.measure, delta) <= loss, unit, near)

@@ -105,10 +105,13 @@ def _thresholds(scale: Fraction, max_keys: int, loss: Loss) -> Iterator[Scored]:
 
 def _gaussian(max_keys: int, loss: Loss) -> Iterator[Scored]:
     shown = KeySelectionV2(Fraction(0), loss.delta - price_delta(loss), max_keys=1)
+    # under zCDP, the rho of Gaussian noise is its squared sensitivity over twice its variance
+    near = max_keys / (2 * loss.amount) if loss.measure is Measure.ZCDP else Fraction(0)
     variance = calibrate(
         lambda x: Composed((GaussianNoise(Fraction(max_keys), x), shown)),
         loss,
         price_delta(loss),
+        near=near,
     )
     if variance <= GREATEST_VARIANCE:
         gaussian = GaussianKeys(variance, shown.delta, max_keys)

@@ -396,7 +396,8 @@ def test_an_epsilon_below_a_millionth_is_no_budget() -> None:
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 3, 7, 8, 9, 1000])
-def test_the_least_multiple_that_holds(wanted: int) -> None:
+@pytest.mark.parametrize("near", [0, 1, 6, 8, 9, 500, 1000, 10**6])
+def test_the_least_multiple_that_holds(wanted: int, near: int) -> None:
     unit = F(1, 3)
     tried: list[Fraction] = []
 
@@ -404,9 +405,9 @@ def test_the_least_multiple_that_holds(wanted: int) -> None:
         tried.append(value)
         return value >= wanted * unit
 
-    assert least_that(holds, unit) == wanted * unit
+    assert least_that(holds, unit, near * unit + unit / 2) == wanted * unit
     assert min(tried) >= unit  # 0 is never asked
-    assert len(tried) <= 2 * wanted.bit_length() + 2
+    assert len(tried) <= 2 * abs(wanted - max(near, 1)).bit_length() + 2
 
 
 @pytest.mark.parametrize("at", [-29.5, 0.0, 3.25, 59.0])
