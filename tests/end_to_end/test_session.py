@@ -168,6 +168,13 @@ def test_a_quote_is_free_and_says_what_the_answer_will_cost(opens: Opens) -> Non
     assert "Price: epsilon 0.5 (rho 0.0" in preview._repr_html_()
 
 
+def test_a_quote_names_the_aggregates_of_computed_columns(opens: Opens) -> None:
+    text = "SELECT COUNT(*) * 2 AS twice, ROUND(AVG(pay), 1) AS pay, COUNT(*) AS n FROM visits"
+    preview = opens().sql(text).quote(rho="0.01")
+    assert [each.name for each in preview.errors] == ["n", "AVG(pay)"]
+    assert "AVG(pay)" in repr(preview)
+
+
 def test_amounts_are_printed_in_the_unit_that_was_typed_first(opens: Opens) -> None:
     question = opens().sql(TEXT)
     asked = question.ask(epsilon="0.25")

@@ -28,7 +28,7 @@ from tacit.query import (
 from tacit.render import cell, html, text
 from tacit.session.ask import ask, budget_summary, is_stored, price_question, request_for
 from tacit.session.curator import Curator
-from tacit.sql import show
+from tacit.sql import aggregate_text, show
 
 PARTS = 10
 """Without a stated amount, a quote is for the cap divided by this number."""
@@ -240,16 +240,24 @@ class Preview:
 
     @property
     def errors(self) -> tuple[Expected, ...]:
-        """The margin of error of each column at probability 95%, without computed columns."""
-        found = {
-            Field(each.name): each for each in expected_errors(self.quote, self.assume_size)
-        }
-        shown = self.quote.question.post.plain_outputs
-        return tuple(
-            replace(found[output.expression], name=output.name)
-            for output in shown
-            if output.expression in found
-        )
+        """The margin of error of each column at probability 95%.
+
+        A column that is computed after the release is left out, and the aggregates that it is
+        computed from are listed in its place, as they are written in SQL.
+        """
+        found = {each.name: each for each in expected_errors(self.quote, self.assume_size)}
+        names = [
+            (output.expression.name, output.name)
+            for output in self.quote.question.post.plain_outputs
+            if isinstance(output.expression, Field) and output.expression.name in found
+        ]
+        plainly, unit = dict(names), self.quote.bound.plan.source.unit
+        names += [
+            (measure.name, aggregate_text(measure.aggregate, unit))
+            for measure in self.quote.question.plan.measures
+            if measure.name in found and measure.name not in plainly
+        ]
+        return tuple(replace(found[measure], name=name) for measure, name in names)
 
     @property
     def curve(self) -> tuple[tuple[Loss, Fraction], ...]:

@@ -270,6 +270,19 @@ def show_aggregate(aggregate: nodes.Aggregate, unit: str, shown: Shown = rows) -
             return exp.Max(this=of(argument))
 
 
+def aggregate_text(aggregate: nodes.Aggregate, unit: str) -> str:
+    """Return ``aggregate`` as a person writes it, with columns without their tables.
+
+    Example:
+        >>> aggregate_text(nodes.Mean(expr.Field("visits.cost")), "visits.patient")
+        'AVG(cost)'
+    """
+    made = show_aggregate(
+        aggregate, unit, lambda field: exp.column(field.name.rpartition(".")[2])
+    )
+    return str(made.sql(dialect="duckdb", comments=False))
+
+
 # Plans ---------------------------------------------------------------------------------------
 
 
