@@ -43,6 +43,8 @@ from tacit.core.contributions import (
     TotalProfile,
 )
 from tacit.core.domain import (
+    CANONICAL_UUID,
+    DAYS,
     EPOCH,
     FIRST,
     LAST,
@@ -54,6 +56,7 @@ from tacit.core.domain import (
     Kind,
     Provenance,
     Schema,
+    StoredAs,
     day_of,
     number_of,
 )
@@ -112,14 +115,18 @@ from tacit.core.release import (
 )
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.core.zones import UTC_ZONE, changes_of, seconds_ahead
 
 __all__ = [
+    "CANONICAL_UUID",
+    "DAYS",
     "EPOCH",
     "FIRST",
     "LAST",
     "MOST_FAN_OUT",
     "NAMING",
     "RESERVED",
+    "UTC_ZONE",
     "AboveThreshold",
     "AboveThresholdV2",
     "Answer",
@@ -185,6 +192,7 @@ __all__ = [
     "Secret",
     "Sensitivity",
     "SmoothLaplaceNoise",
+    "StoredAs",
     "StudentNoise",
     "StudentNoiseV2",
     "TailAssumption",
@@ -194,6 +202,7 @@ __all__ = [
     "UnitColumn",
     "ValidatedCopy",
     "above_zero",
+    "changes_of",
     "columns_of",
     "day_of",
     "decode_budget_summary",
@@ -214,5 +223,6 @@ __all__ = [
     "loss_text",
     "number_of",
     "parameters_in",
+    "seconds_ahead",
     "spent_text",
 ]

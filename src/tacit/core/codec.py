@@ -129,13 +129,15 @@ def _store_column(column: domain.Column) -> dict[str, Any]:
     if column.total_profile is not None:
         found = asdict(column.total_profile)
         stored["total_profile"] = found | {"amount": plain(found["amount"])}
+    if column.stored is not None:
+        stored["stored"] = column.stored.value
+    if column.zone is not None:
+        stored["zone"] = column.zone
     return stored
 
 
 def _end(column: domain.Column, end: Fraction) -> str:
-    return (
-        domain.day_of(int(end)).isoformat() if column.kind is domain.Kind.DATE else plain(end)
-    )
+    return domain.day_of(int(end)).isoformat() if column.kind in domain.DAYS else plain(end)
 
 
 def _population(stored: dict[str, Any]) -> Population:
@@ -200,13 +202,15 @@ def _read_column(stored: dict[str, Any]) -> domain.Column:
     found = stored.get("total_profile")
     if found is not None:
         found = TotalProfile(**found | {"amount": exact(found["amount"])})
-    return domain.Column(stored["name"], kind, bounds, keys, step, total, found)
+    form = domain.StoredAs(stored["stored"]) if "stored" in stored else None
+    zone = stored.get("zone")
+    return domain.Column(stored["name"], kind, bounds, keys, step, total, found, form, zone)
 
 
 def _read_end(kind: domain.Kind, stored: str) -> Fraction:
     return (
         Fraction(domain.number_of(date.fromisoformat(stored)))
-        if kind is domain.Kind.DATE
+        if kind in domain.DAYS
         else exact(stored)
     )
 

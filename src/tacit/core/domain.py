@@ -3,13 +3,15 @@
 Days are whole numbers in bounds and engines: the number of days since 1970-01-01.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 from fractions import Fraction
 from typing import Self
 
 from tacit.core.contributions import TotalProfile
+from tacit.core.zones import changes_of
 from tacit.errors import InvalidValue, MissingBound, UnknownName
 from tacit.numeric import Grid, Number, exact
 
@@ -154,13 +156,62 @@ class Kind(Enum):
     TIMESTAMP = "timestamp"
 
 
+DAYS = {Kind.DATE, Kind.TIMESTAMP}
+"""The kinds whose bounds are days."""
+
+
+class StoredAs(Enum):
+    """A stored type of a column that is converted to its kind whenever it is read.
+
+    A column that is stored in a type of its own kind has none of these.
+    """
+
+    UUID = "uuid"
+    CHAR = "char"
+    ENUM = "enum"
+    MONEY = "money"
+    NUMERIC = "numeric"
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the columns that can be stored in this type.
+
+        Example:
+            >>> StoredAs.UUID.kind, StoredAs.MONEY.kind
+            (<Kind.TEXT: 'text'>, <Kind.DECIMAL: 'decimal'>)
+        """
+        numbers = {StoredAs.MONEY, StoredAs.NUMERIC}
+        return Kind.DECIMAL if self in numbers else Kind.TEXT
+
+    def can_hold(self, key: Key) -> bool:
+        """Return whether a column of this type can have the value ``key``, once it is read.
+
+        Example:
+            >>> StoredAs.CHAR.can_hold("ab "), StoredAs.ENUM.can_hold("ab ")
+            (False, True)
+        """
+        match self:
+            case StoredAs.UUID:
+                return isinstance(key, str) and CANONICAL_UUID.fullmatch(key) is not None
+            case StoredAs.CHAR:
+                return not str(key).endswith(" ")
+            case _:
+                return True
+
+
+CANONICAL_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The form in which UUIDs are read: lower-case, with hyphens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """The public description of a column: its name, its kind and facts about its values.
 
     The facts are bounds, keys, and the step of a decimal column. In a SUM of the column, the
     total of one unit in a group is clamped to ``max_total``, above and below 0. A
-    ``total_profile`` bounds the number of units with a larger total.
+    ``total_profile`` bounds the number of units with a larger total. ``stored`` is the type of
+    a column that is converted when it is read. ``zone`` is the time zone whose local time the
+    values of a column of instants (timestamps with a time zone) are read in.
 
     Example:
         >>> Column("age", Kind.INTEGER, bounds=Bounds.of(0, 120)).grid().highest
@@ -174,12 +225,15 @@ class Column:
     step: Fraction | None = None
     max_total: Fraction | None = None
     total_profile: TotalProfile | None = None
+    stored: StoredAs | None = None
+    zone: str | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise InvalidValue("A column needs a name, such as 'age'.")
+        self._check_stored()
         if self.max_total is not None and (
-            self.max_total <= 0 or self.bounds is None or self.kind is Kind.DATE
+            self.max_total <= 0 or self.bounds is None or self.kind in DAYS
         ):
             raise InvalidValue(
                 f"Column {self.name!r}: max_total must be above 0, for a column of numbers "
@@ -198,7 +252,7 @@ class Column:
                 "columns must not have a step."
             )
 
-        if self.bounds is not None and self.kind is Kind.DATE:
+        if self.bounds is not None and self.kind in DAYS:
             ends = self.bounds.lower, self.bounds.upper
             if any(end.denominator != 1 or not FIRST <= end <= LAST for end in ends):
                 raise InvalidValue(
@@ -206,8 +260,38 @@ class Column:
                     "to 9999. Write Bounds.days(date(2020, 1, 1), date(2029, 12, 31))."
                 )
 
+    def _check_stored(self) -> None:
+        """Refuse a stored type or a zone that does not belong to the kind."""
+        if self.stored is not None and self.stored.kind is not self.kind:
+            raise InvalidValue(
+                f"Column {self.name!r} is stored as {self.stored.value}, which is read as "
+                f"{self.stored.kind.value}. Declare the kind {self.stored.kind.value!r}."
+            )
+        for key in () if self.keys is None else self.keys.values:
+            if self.stored is not None and not self.stored.can_hold(key):
+                raise InvalidValue(
+                    f"Column {self.name!r}: no row can have the key {key!r}, because UUIDs are "
+                    "read in lower case with hyphens, and char without blanks at its end. "
+                    "Write the key in that form."
+                )
+        if self.zone is not None:
+            if self.kind is not Kind.TIMESTAMP:
+                raise InvalidValue(
+                    f"Column {self.name!r} is a {self.kind.value} column, and only a timestamp "
+                    "column has a zone. Leave out the zone."
+                )
+            changes_of(self.zone)  # refuses an unknown zone
+
+    @property
+    def copied(self) -> "Column":
+        """The column in a validated copy, in which it is stored in a type of its kind."""
+        return replace(self, stored=None, zone=None)
+
     def grid(self) -> Grid:
-        """Return the grid that maps the values of this column to integers for sums."""
+        """Return the grid that maps the values of this column to integers for sums.
+
+        The grid of a column of dates or timestamps is one of days.
+        """
         if self.kind in {Kind.TEXT, Kind.BOOLEAN}:
             raise InvalidValue(
                 f"Column {self.name!r} holds {self.kind.value}s, and this needs numbers or "
@@ -215,7 +299,7 @@ class Column:
             )
         if self.bounds is None:
             days = "days(date(2020, 1, 1), date(2029, 12, 31))"
-            example = days if self.kind is Kind.DATE else "of(0, 100)"
+            example = days if self.kind in DAYS else "of(0, 100)"
             raise MissingBound(
                 f"Column {self.name!r} has no bounds; declare them, such as "
                 f"Column({self.name!r}, ..., bounds=Bounds.{example})."
@@ -252,6 +336,13 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def copied(self) -> "Schema":
+        """The schema of a validated copy, whose columns are stored in types of their kinds."""
+        if all(column.stored is None and column.zone is None for column in self.columns):
+            return self
+        return replace(self, columns=tuple(column.copied for column in self.columns))
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -236,6 +236,10 @@ def _one_row(way: core.UnitColumn) -> str:
 
 def _column(column: core.Column) -> str:
     said = [column.kind.value]
+    if column.stored is not None:
+        said.append(f"stored as {column.stored.value}")
+    if column.zone is not None:
+        said.append(f"in the zone {column.zone!r}")
     if column.step is not None:
         said.append(f"steps of {plain(column.step)}")
     if column.bounds is not None:

@@ -14,6 +14,7 @@ from tacit.project.document import TomlEntry
 from tacit.project.engines import EngineAddress
 
 KINDS = {kind.value: kind for kind in core.Kind}
+STORED = {each.value: each for each in core.StoredAs}
 PROVENANCES = {each.name.lower(): each for each in core.Provenance}
 ENDS = 2
 
@@ -28,7 +29,8 @@ def column_of(entry: TomlEntry) -> core.Column:
     if isinstance(entry.value, str):
         return core.Column(entry.name, _kind(entry))
     totals = ("max_total", "total_profile")
-    parts = entry.fields("kind", "bounds", "keys", "complete", "step", "provenance", *totals)
+    known = ("kind", "bounds", "keys", "complete", "step", "provenance", "stored", "zone")
+    parts = entry.fields(*known, *totals)
     source = _provenance(parts)
     bounds = _bounds(parts["bounds"], source) if "bounds" in parts else None
     keys = _keys(parts["keys"], source) if "keys" in parts else None
@@ -44,7 +46,9 @@ def column_of(entry: TomlEntry) -> core.Column:
     try:
         kind = _kind(entry.part("kind"))
         profile = _total_profile(parts["total_profile"]) if "total_profile" in parts else None
-        return core.Column(entry.name, kind, bounds, keys, step, total, profile)
+        form = _stored_type(parts["stored"]) if "stored" in parts else None
+        zone = parts["zone"].text() if "zone" in parts else None
+        return core.Column(entry.name, kind, bounds, keys, step, total, profile, form, zone)
     except TacitError as error:
         raise entry.project_error(str(error)) from error
 
@@ -53,6 +57,12 @@ def _kind(entry: TomlEntry) -> core.Kind:
     if entry.value not in KINDS:
         raise entry.project_error(f"The kind of a column must be one of: {', '.join(KINDS)}.")
     return KINDS[entry.text()]
+
+
+def _stored_type(entry: TomlEntry) -> core.StoredAs:
+    if entry.value not in STORED:
+        raise entry.project_error(f"stored must be one of: {', '.join(STORED)}.")
+    return STORED[entry.text()]
 
 
 def _provenance(parts: dict[str, TomlEntry]) -> core.Provenance:
@@ -223,6 +233,8 @@ class CopyPlan:
             *(
                 f"column {each.name!r}: {each.kind.value}"
                 f"{'' if each.step is None else f' by {plain(each.step)}'}"
+                f"{'' if each.stored is None else f' from {each.stored.value}'}"
+                f"{'' if each.zone is None else f' in {each.zone!r}'}"
                 for each in table.schema.columns
             ),
         ]

@@ -66,7 +66,7 @@ DECLARATIONS = Vocabulary(
         core.Column: StoredForm(
             "Column",
             ("name", "kind", "bounds", "keys", "step"),
-            ("max_total", "total_profile"),
+            ("max_total", "total_profile", "stored", "zone"),
         ),
         core.Bounds: StoredForm("Bounds", ("lower", "upper", "provenance")),
         core.Keys: StoredForm("Keys", ("values", "provenance"), ("complete",)),
@@ -124,8 +124,9 @@ def _declared_facts(table: Table) -> tuple[object, ...]:
     private table has None in the place of its copy, and a fact that was introduced later is
     present only if an owner has declared it.
     """
+    read = _conversions(table)
     if isinstance(table, core.PublicTable):
-        return (table.name, table.schema, *_plugin(table))
+        return (table.name, table.schema, *read, *_plugin(table))
     facts = (table.name, table.population, table.schema, table.unit, table.limits)
     later = ["in place"] if table.in_place else []
     if table.limits.max_length is not None:
@@ -137,7 +138,18 @@ def _declared_facts(table: Table) -> tuple[object, ...]:
         for column in table.schema.columns
         if column.max_total is not None
     ]
-    return (*facts, table.row_key, None, *later, *_plugin(table))
+    return (*facts, table.row_key, None, *later, *read, *_plugin(table))
+
+
+def _conversions(table: Table) -> tuple[str, ...]:
+    """Return the stored types and zones of columns that are converted when they are read."""
+    return tuple(
+        f"{column.name!r} stored as {column.stored.value}"
+        if column.stored
+        else f"{column.name!r} in the zone {column.zone!r}"
+        for column in table.schema.columns
+        if column.stored is not None or column.zone is not None
+    )
 
 
 def _plugin(table: Table) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ ENUMS: dict[str, tuple[type[Enum], ...]] = {
 
 
 LATER: dict[type, tuple[str, ...]] = {
-    Column: ("max_total", "total_profile"),
+    Column: ("max_total", "total_profile", "stored", "zone"),
     Limits: ("max_length",),
     Keys: ("complete",),
 }
