@@ -96,6 +96,10 @@ MORE = (
         "SELECT 'old' AS who, COUNT(*) AS n FROM visits WHERE age > 65 UNION ALL SELECT 'young', "
         "COUNT(*) FROM visits WHERE age < 18 ORDER BY 2"
     ),
+    (
+        "SELECT COUNT(*) FROM visits WHERE HOUR(seen) < 8 AND MINUTE(seen) = 0"
+        " AND seen > TIMESTAMP '2026-01-01 12:30:00'"
+    ),
 )
 ASKED = (*(sql for group in QUESTIONS.values() for sql in group), *MORE)
 LOSS = Loss.approximate(1, "1e-6")

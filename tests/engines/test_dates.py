@@ -39,7 +39,11 @@ QUESTIONS = (
         f"SELECT SUM({part.name}(day)) FROM visits"
         for part in (DatePartName.MONTH, DatePartName.DAY)
     ),
-    *(f"SELECT SUM(EXTRACT({part.value} FROM until)) FROM visits" for part in DatePartName),
+    *(
+        f"SELECT SUM(EXTRACT({part.value} FROM until)) FROM visits"
+        for part in DatePartName
+        if not part.is_of_time
+    ),
     *(f"SELECT COUNT(*) FROM visits GROUP BY DATE_TRUNC('{s.value}', day)" for s in Span),
     *(f"SELECT COUNT(*) FROM visits GROUP BY DATE_TRUNC('{s.value}', until)" for s in Span),
     "SELECT AVG(until - DATE '2020-02-29') FROM visits WHERE EXTRACT(DOW FROM day) < 5",

@@ -146,12 +146,18 @@ def rows_beyond(catalog: Catalog) -> tuple[int, ...]:
 def catalog_of_population(catalog: Catalog, population: str) -> Catalog:
     """Return the catalog of one population, without the locations of its tables."""
     theirs = tuple(
-        replace(each, location=Location(MADE_UP, (each.name,)), copy=None)
+        replace(
+            each,
+            location=Location(MADE_UP, (each.name,)),
+            schema=each.schema.copied,  # synthetic values are of the kinds
+            copy=None,
+        )
         for each in catalog.datasets
         if each.population == population
     )
     public = tuple(
-        replace(each, location=Location(MADE_UP, (each.name,))) for each in catalog.public
+        replace(each, location=Location(MADE_UP, (each.name,)), schema=each.schema.copied)
+        for each in catalog.public
     )
     people = tuple(each for each in catalog.populations if each.name == population)
     return Catalog(people, theirs, public)

@@ -7,7 +7,7 @@ two databases that differ in all rows of one person.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from hashlib import shake_256
 from math import inf, nan, nextafter
@@ -130,6 +130,8 @@ def _near(kind: core.Kind, bounds: core.Bounds) -> tuple[Cell, ...]:
             near = [float(end) for end in ends]
             return (*near, *(nextafter(end, way) for end in near for way in (-inf, inf)))
     whole = [int(end) + more for end in ends for more in (-1, 0, 1)]
+    if kind is core.Kind.TIMESTAMP:
+        return tuple(datetime.combine(core.day_of(day), time.min) for day in whole)
     return tuple(map(core.day_of, whole)) if kind is core.Kind.DATE else tuple(whole)
 
 

@@ -14,6 +14,7 @@ from tacit.engines.engine import (
     SecretTable,
     hash_values,
     public_groups,
+    unused_columns,
     wrap_groups,
     wrap_result,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "question",
     "statement",
     "total",
+    "unused_columns",
     "wrap_groups",
     "wrap_result",
 ]

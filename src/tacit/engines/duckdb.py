@@ -42,7 +42,13 @@ from tacit.engines.sql_engine import (
     statements,
     table_names,
 )
-from tacit.engines.storage_rules import Types, check_types, kinds, plain_in_duckdb
+from tacit.engines.storage_rules import (
+    Types,
+    check_types,
+    columns_without_kind,
+    kinds,
+    plain_in_duckdb,
+)
 from tacit.engines.table_identity import duckdb_identities
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
@@ -101,11 +107,11 @@ TYPES: Types = {
     Kind.TEXT: re.compile("VARCHAR"),
     Kind.DATE: re.compile("DATE"),
     Kind.TIMESTAMP: re.compile("TIMESTAMP"),
+    **DUCKDB.stored_types,
 }
 """The supported types.
 
-UHUGEINT is missing, because no type holds its values and negative numbers. Enumerations and
-types with time zones are missing too.
+UHUGEINT is missing, because no type holds its values and negative numbers.
 """
 
 
@@ -182,15 +188,21 @@ class DuckDB:
 
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the columns that questions can use, by their types; no row is read."""
+        return kinds(self._types(table), TYPES)
+
+    def unused_columns(self, table: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Return the names and types of the columns that no question can use."""
+        return columns_without_kind(self._types(table), TYPES)
+
+    def _types(self, table: tuple[str, ...]) -> dict[str, str]:
         try:
             with self._cursor() as cursor:
                 cursor.execute(everything(table, DUCKDB))
-                types = {name: str(kind) for name, kind, *_ in cursor.description}
+                return {name: str(kind) for name, kind, *_ in cursor.description}
         except duckdb.Error as error:
             raise InvalidValue(
                 f"There is no table {'.'.join(table)!r} in this database. Correct its name."
             ) from error
-        return kinds(types, TYPES)
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Return the identities of a table: its database file and its name in that file."""

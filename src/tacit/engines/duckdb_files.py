@@ -29,7 +29,10 @@ from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.engines.storage_rules import kinds
 from tacit.errors import InvalidValue
 
-WIDENED = {"VARCHAR": re.compile("ENUM.*"), "TIMESTAMP": re.compile("TIMESTAMP_(S|MS|NS)")}
+WIDENED = {
+    "VARCHAR": re.compile("ENUM.*", re.DOTALL),
+    "TIMESTAMP": re.compile("TIMESTAMP_(S|MS|NS)"),
+}
 """Patterns of types of files and data frames, by the type to which they are converted."""
 
 LENIENT = "utf8_validation"

@@ -160,6 +160,22 @@ class CheckedEngine(Engine, Protocol):
         ...
 
 
+@runtime_checkable
+class ListingEngine(Protocol):
+    """An engine that can also name the columns that no question can use."""
+
+    def unused_columns(self, table: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Return the names and types of columns without a kind; a type has no labels."""
+        ...
+
+
+def unused_columns(
+    engine: CheckedEngine, table: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Return the columns of a table that no question can use; empty if that is not known."""
+    return engine.unused_columns(table) if isinstance(engine, ListingEngine) else ()
+
+
 MEMBERS = ("dialect", "run", "check", "plain", "tables", "columns", "identities", "close")
 """The members that every engine has. An engine that returns rows also has ``rows``."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from tacit.core import Catalog, Column, Dataset, Kind, PublicTable, Secret
+from tacit.core import Catalog, Column, Dataset, Kind, PublicTable, Secret, StoredAs
 from tacit.engines.engine import SecretTable
 from tacit.engines.postgres_role import QUIET, check_role, check_table, quoted_name
 from tacit.engines.prepare import Run
@@ -27,7 +27,14 @@ from tacit.engines.sql_engine import (
     statements,
     table_names,
 )
-from tacit.engines.storage_rules import Types, check_types, kinds, plain_in_postgres
+from tacit.engines.storage_rules import (
+    INSTANT,
+    Types,
+    check_types,
+    columns_without_kind,
+    kinds,
+    plain_in_postgres,
+)
 from tacit.engines.table_identity import postgres_identities
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
@@ -59,9 +66,17 @@ TYPES: Types = {
     Kind.FLOAT: re.compile("float[48]"),
     Kind.TEXT: re.compile(r"text|varchar(\(\d+\))?"),
     Kind.DATE: re.compile("date"),
-    Kind.TIMESTAMP: re.compile("timestamp"),
+    Kind.TIMESTAMP: re.compile(r"timestamp(\(\d\))?"),
+    StoredAs.UUID: re.compile(r"uuid|text|varchar(\(\d+\))?"),
+    StoredAs.CHAR: re.compile(r"(bpchar|varchar)(\(\d+\))?|text"),
+    StoredAs.ENUM: re.compile("enum"),
+    StoredAs.MONEY: re.compile("money"),
+    StoredAs.NUMERIC: re.compile(r"numeric(\(\d+, ?-?\d+\))?"),
+    INSTANT: re.compile(r"timestamptz(\(\d\))?"),
 }
-"""The supported types. char(n) is missing, because it ignores trailing spaces; so are zones."""
+"""The supported types, by the names that the driver gives them; see `_type_names`."""
+
+TYPE_OF = b"SELECT typtype = 'e', format_type(oid, NULL) FROM pg_type WHERE oid = %s"
 
 TABLE_ERRORS = psycopg.ProgrammingError
 """The error for a table that does not exist, has other columns, or may not be read."""
@@ -142,16 +157,23 @@ class Postgres:
 
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the columns that questions can use, by their types; no row is read."""
+        return kinds(self._types(table), TYPES)
+
+    def unused_columns(self, table: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Return the names and types of the columns that no question can use."""
+        return columns_without_kind(self._types(table), TYPES)
+
+    def _types(self, table: tuple[str, ...]) -> dict[str, str]:
         try:
             with self._cursor() as cursor:
                 cursor.execute(everything(table, POSTGRES).encode())
-                found = {each.name: str(each.type_display) for each in cursor.description or ()}
+                names = [each.name for each in cursor.description or ()]
+                return dict(zip(names, _type_names(cursor), strict=True))
         except psycopg.Error as error:
             raise InvalidValue(
                 f"PostgreSQL shows no table {'.'.join(table)!r}. Check the server's address, "
                 "that it runs, and the table's name; run GRANT SELECT."
             ) from error
-        return kinds(found, TYPES)
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Return the identities of a table, which do not depend on the server's address."""
@@ -289,7 +311,7 @@ def _look(
 
     def look(text: str) -> list[str]:
         cursor.execute(text.encode())
-        return [str(column.type_display) for column in cursor.description or ()]
+        return _type_names(cursor)
 
     def read(text: str) -> list[Any]:
         return cursor.execute(text.encode()).fetchall()
@@ -303,6 +325,23 @@ def _look(
         others = [table for table in catalog.tables if table.name not in names]
         catalog = catalog.with_tables(*(replace(table, copy=None) for table in others))
     return check_copies(catalog, POSTGRES, look, TYPES, TABLE_ERRORS, read)
+
+
+def _type_names(cursor: psycopg.Cursor[Any]) -> list[str]:
+    """Return the types of the columns of the last statement; an enum is called "enum".
+
+    The driver knows the types of PostgreSQL. Other types are looked up in the catalogue.
+    """
+    described = list(cursor.description or ())
+    known = cursor.connection.adapters.types
+    names = []
+    for column in described:
+        name = str(column.type_display)
+        if known.get(column.type_code) is None:
+            found = cursor.execute(TYPE_OF, (column.type_code,)).fetchone()
+            name = "unknown" if found is None else "enum" if found[0] else str(found[1])
+        names.append(name)
+    return names
 
 
 # ------------------------------------------------------------------ postgres owner

@@ -6,13 +6,28 @@ SQL; None is unknown. An engine is correct if it agrees with this module.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, time
-from decimal import Decimal
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from math import floor, isfinite
 
-from tacit.core import Catalog, Group, Key, Kind, PublicTable, Secret, day_of, number_of
+from tacit.core import (
+    CANONICAL_UUID,
+    DAYS,
+    Catalog,
+    Column,
+    Group,
+    Key,
+    Kind,
+    PublicTable,
+    Secret,
+    StoredAs,
+    day_of,
+    number_of,
+    seconds_ahead,
+)
 from tacit.engines.engine import Leaf, SecretTable, fold_of, hash_values, wrap_groups
+from tacit.engines.storage_rules import MOST_AFTER, MOST_BEFORE
 from tacit.engines.unit_rows import UnitRows, sorted_rows
 from tacit.plan import (
     BoundedKey,
@@ -115,12 +130,19 @@ def steps(number: grid_steps.Steps, row: Row) -> int | None:
         case grid_steps.ComputedSteps(name):
             held = row[name]
             return held if isinstance(held, int) else None
+        case grid_steps.PartSteps(day, which) if which.is_of_time:
+            moment = row[day.name]
+            if not isinstance(moment, datetime):
+                return None
+            first, last = day_of(day.grid.lowest), day_of(day.grid.highest)
+            ends = datetime.combine(first, time.min), datetime.combine(last, time.max)
+            return which.of(min(max(moment, ends[0]), ends[1]))
         case grid_steps.PartSteps(day, which):
             days = steps(day, row)
             return None if days is None else which.of(day_of(days))
         case grid_steps.ColumnSteps(name, kind, grid):
             found = _value(row[name])
-            if kind is Kind.DATE and isinstance(found, date):
+            if kind in DAYS and isinstance(found, date):
                 return grid.index(Fraction(number_of(found)))
             return grid.index(found) if isinstance(found, Fraction) else None
 
@@ -149,7 +171,7 @@ def _constant_value(kind: Kind, value: object) -> object:
     """Return a constant for comparisons with a column; the nearest float for floats."""
     if isinstance(value, bool | int | Fraction):
         return Fraction(float(value)) if kind is Kind.FLOAT else Fraction(value)
-    if kind is Kind.TIMESTAMP and isinstance(value, date):
+    if kind is Kind.TIMESTAMP and isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time())
     return value
 
@@ -225,9 +247,11 @@ def join_rows(source: Source, catalog: Catalog, tables: Tables, salt: bytes = b"
     limits = {limit.dataset: limit for limit in source.limited}
 
     def rows_of(name: str) -> list[Row]:
-        rows = tables[catalog.table(name).location.table]
+        table = catalog.table(name)
+        known = {column.name: column for column in table.schema.columns}
         named: list[Row] = [
-            {f"{name}.{column}": cell for column, cell in row.items()} for row in rows
+            {f"{name}.{each}": _read(known.get(each), cell) for each, cell in row.items()}
+            for row in tables[table.location.table]
         ]
         return _limit_rows(limits[name], named, catalog, salt) if name in limits else named
 
@@ -262,6 +286,40 @@ def _rows_with_match(rows: list[Row], semi: SemiJoin, others: Iterable[Row]) -> 
     return [
         row for row in rows if (tuple(row[left] for left, _ in semi.on) in there) != semi.anti
     ]
+
+
+def _read(column: Column | None, cell: Cell) -> Cell:
+    """Return a cell in the kind of its column, from the type in which it is stored."""
+    if column is None or cell is None:
+        return cell
+    if column.zone is not None:
+        return _local_time(column.zone, cell) if isinstance(cell, datetime) else None
+    match column.stored:
+        case StoredAs.UUID:
+            found = str(cell).translate(str.maketrans("ABCDEF", "abcdef"))
+            return found if CANONICAL_UUID.fullmatch(found) else None
+        case StoredAs.CHAR:
+            return str(cell).rstrip(" ")
+        case StoredAs.MONEY | StoredAs.NUMERIC if isinstance(cell, Decimal | int):
+            return _round(Decimal(cell), column.step or Fraction(1))
+    return cell
+
+
+def _local_time(zone: str, instant: datetime) -> datetime | None:
+    """Return the local time of an instant; NULL on the first and the last day of all."""
+    utc = instant.astimezone(UTC).replace(tzinfo=None)
+    if not date.min < utc.date() < date.max:
+        return None
+    return utc + timedelta(seconds=seconds_ahead(zone, utc))
+
+
+def _round(number: Decimal, step: Fraction) -> Decimal | None:
+    """Return a number with the digits of a step; NULL if it is too large, or not a number."""
+    if not number.is_finite() or abs(number) > 10**MOST_BEFORE - 2:
+        return None
+    digits = next(n for n in range(MOST_AFTER + 1) if (step * 10**n).denominator == 1)
+    with localcontext(prec=200):
+        return number.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
 
 
 def _partners(row: Row, beside: JoinedTable, others: Sequence[Row]) -> list[Row]:

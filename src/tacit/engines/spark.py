@@ -32,7 +32,13 @@ from tacit.engines.sql_engine import (
     resolve,
     statements,
 )
-from tacit.engines.storage_rules import Types, check_types, kinds, plain_in_spark
+from tacit.engines.storage_rules import (
+    Types,
+    check_types,
+    columns_without_kind,
+    kinds,
+    plain_in_spark,
+)
 from tacit.engines.table_identity import identity
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue, TacitError
@@ -73,12 +79,9 @@ TYPES: Types = {
     Kind.TEXT: re.compile("string"),
     Kind.DATE: re.compile("date"),
     Kind.TIMESTAMP: re.compile("timestamp_ntz"),
+    **SPARK.stored_types,
 }
-"""The supported types.
-
-char(n) and varchar(n) are missing, because they pad and truncate; so are all collations except
-the binary one, and types with time zones.
-"""
+"""The supported types. All collations except the binary one are missing."""
 
 CONNECT_PORT = 15002
 UNANSWERED = "The engine's Spark does not answer. Check its address, and that it runs."
@@ -153,13 +156,20 @@ class Spark:
 
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the columns that questions can use, by their types; no row is read."""
+        return kinds(self._types(table), TYPES)
+
+    def unused_columns(self, table: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        """Return the names and types of the columns that no question can use."""
+        return columns_without_kind(self._types(table), TYPES)
+
+    def _types(self, table: tuple[str, ...]) -> dict[str, str]:
         try:
             found = self._session.sql(everything(table, SPARK)).schema.fields
         except Exception as error:
             raise InvalidValue(
                 f"There is no table {'.'.join(table)!r} in this catalogue. Correct its name."
             ) from error
-        return kinds({field.name: _type(field) for field in found}, TYPES)
+        return {field.name: _type(field) for field in found}
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Return the identities of a table: its name, and the folder of its files if known."""

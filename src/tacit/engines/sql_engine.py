@@ -173,7 +173,12 @@ def _parts(
         return [with_table(catalog, table.name, part) for part in copy.tables]
     return [
         catalog.with_tables(
-            replace(table, location=replace(table.location, table=part), copy=None)
+            replace(
+                table,
+                location=replace(table.location, table=part),
+                schema=table.schema.copied,
+                copy=None,
+            )
         )
         for part in copy.tables
     ]

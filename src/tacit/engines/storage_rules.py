@@ -8,42 +8,98 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tacit.core import Catalog, Column, Dataset, Kind, PublicTable
+from tacit.core import UTC_ZONE, Catalog, Column, Dataset, Kind, PublicTable, StoredAs
 from tacit.errors import InvalidValue
 
-Types = Mapping[Kind, re.Pattern[str]]
-"""Patterns of the names of the types of each kind.
+INSTANT = "instant"
+"""The form of a column of timestamps with a time zone, which is read in its declared zone."""
 
-The pattern of a decimal has the groups ``digits`` and ``after``. A kind that is missing is not
+Form = Kind | StoredAs | str
+"""The form in which a column is stored: a type of its kind, a converted type, or `INSTANT`."""
+
+Types = Mapping[Form, re.Pattern[str]]
+"""Patterns of the names of the types of each form.
+
+The pattern of a decimal has the groups ``digits`` and ``after``. A form that is missing is not
 supported by the engine: it is refused and never approximated.
 """
+
+CENT = Fraction(1, 100)
+"""The step of a column of money or of a numeric without digits, unless another is declared."""
 
 MOST_BEFORE, MOST_AFTER = 20, 18
 """Limits for the digits of a decimal before and after its point; 38 digits hold both."""
 
 
-def check_types(dataset: Dataset | PublicTable, types: Mapping[str, str], known: Types) -> None:
-    """Refuse a dataset whose kinds do not match the types of the table's columns.
+def form_of(column: Column) -> Form:
+    """Return the form in which a column is declared to be stored.
 
-    With any other type, an engine could fail on one row and not on another.
+    Example:
+        >>> form_of(Column("id", Kind.TEXT, stored=StoredAs.UUID))
+        <StoredAs.UUID: 'uuid'>
+        >>> form_of(Column("seen", Kind.TIMESTAMP, zone="UTC"))
+        'instant'
+    """
+    return INSTANT if column.zone is not None else column.stored or column.kind
+
+
+def check_types(dataset: Dataset | PublicTable, types: Mapping[str, str], known: Types) -> None:
+    """Refuse a dataset whose declared forms do not match the types of the table's columns.
+
+    With any other type, an engine could fail on one row and not on another. The labels of an
+    enum are data, so the message does not contain them.
     """
     for column in dataset.schema.columns:
-        if column.kind not in known:
-            raise InvalidValue(
-                f"{dataset.name}.{column.name} is declared as {column.kind.value}, for which "
-                "this engine has no type. Leave the column out of the dataset."
+        form, physical = form_of(column), types[column.name]
+        if form in known and _holds(form, physical, known):
+            continue
+        raise InvalidValue(
+            f"{dataset.name}.{column.name} is declared as {_describe(form)}, "
+            + (
+                f"but its type in the table is {type_name(physical)}. "
+                f"{_advice(column, physical, known, dataset.name)}"
+                if form in known
+                else "for which this engine has no type. Leave the column out of the dataset."
             )
-        physical = types[column.name]
-        if not _holds(column.kind, physical, known):
-            raise InvalidValue(
-                f"{dataset.name}.{column.name} is declared as {column.kind.value}, but its "
-                f"type in the table is {physical}. Declare the kind of this type, or make a "
-                f"copy, which converts the column: run `tacit prepare {dataset.name}`."
-            )
+        )
+
+
+def _describe(form: Form) -> str:
+    match form:
+        case Kind():
+            return form.value
+        case StoredAs():
+            return f"{form.kind.value} stored as {form.value}"
+    return "timestamp in a zone"
+
+
+def _advice(column: Column, physical: str, known: Types, name: str) -> str:
+    """Return a declaration that fits the type of a column, or how to convert the column."""
+    for form in known:
+        if not isinstance(form, Kind) and _holds(form, physical, known):
+            if form == INSTANT and column.kind is Kind.TIMESTAMP:
+                return 'Declare the zone in which it is read, such as zone = "UTC".'
+            if isinstance(form, StoredAs) and form.kind is column.kind:
+                return f'Declare stored = "{form.value}".'
+    return (
+        "Declare the kind of this type, or make a copy, which converts the column: run `tacit "
+        f"prepare {name}`."
+    )
+
+
+def type_name(physical: str) -> str:
+    """Return the name of a type, without the labels of an enum or the fields of a struct.
+
+    Example:
+        >>> type_name("ENUM('north', 'south')"), type_name("DECIMAL(18,2)")
+        ('ENUM', 'DECIMAL(18,2)')
+    """
+    name, opened, rest = physical.partition("(")
+    return physical if not opened or re.fullmatch(r"[0-9, ]+\).*", rest) else name
 
 
 def kinds(types: Mapping[str, str], known: Types) -> tuple[Column, ...]:
-    """Return the columns whose types belong to a kind, without bounds or keys; skip others.
+    """Return the columns whose types belong to a form, without bounds or keys; skip others.
 
     Example:
         >>> known = {Kind.INTEGER: re.compile("BIGINT")}
@@ -52,19 +108,41 @@ def kinds(types: Mapping[str, str], known: Types) -> tuple[Column, ...]:
     """
     found = []
     for name, physical in types.items():
-        kind = next((kind for kind in known if _holds(kind, physical, known)), None)
-        if kind is Kind.DECIMAL:
-            match = known[kind].fullmatch(physical)
-            after = int(match["after"]) if match else 0
-            found.append(Column(name, kind, step=Fraction(1, 10**after)))
-        elif kind is not None:
-            found.append(Column(name, kind))
+        form = next((form for form in known if _holds(form, physical, known)), None)
+        match form:
+            case None:
+                continue
+            case Kind.DECIMAL:
+                match = known[form].fullmatch(physical)
+                after = int(match["after"]) if match else 0
+                found.append(Column(name, form, step=Fraction(1, 10**after)))
+            case Kind():
+                found.append(Column(name, form))
+            case StoredAs():
+                step = CENT if form.kind is Kind.DECIMAL else None
+                found.append(Column(name, form.kind, step=step, stored=form))
+            case _:
+                found.append(Column(name, Kind.TIMESTAMP, zone=UTC_ZONE))
     return tuple(found)
 
 
-def _holds(kind: Kind, physical: str, known: Types) -> bool:
-    match = known[kind].fullmatch(physical)
-    if match is None or kind is not Kind.DECIMAL:
+def columns_without_kind(types: Mapping[str, str], known: Types) -> tuple[tuple[str, str], ...]:
+    """Return the names and types of the columns that no question can use.
+
+    Example:
+        >>> known = {Kind.INTEGER: re.compile("BIGINT")}
+        >>> columns_without_kind({"age": "BIGINT", "photo": "BLOB"}, known)
+        (('photo', 'BLOB'),)
+    """
+    used = {column.name for column in kinds(types, known)}
+    return tuple(
+        (name, type_name(physical)) for name, physical in types.items() if name not in used
+    )
+
+
+def _holds(form: Form, physical: str, known: Types) -> bool:
+    match = known[form].fullmatch(physical)
+    if match is None or form is not Kind.DECIMAL:
         return match is not None
     digits, after = int(match["digits"]), int(match["after"])
     return after <= MOST_AFTER and digits - after <= MOST_BEFORE

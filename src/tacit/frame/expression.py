@@ -135,8 +135,8 @@ def as_expression(value: object) -> Expr:
 
 def _value(value: object) -> expr.Value:
     match value:
-        case datetime():
-            pass  # a datetime is a date in Python, but a question has no timestamps
+        case datetime() if value.tzinfo is not None:
+            pass  # timestamps are compared in the local time of their column's zone
         case bool() | int() | str() | date():
             return value
         case float() | Fraction():

@@ -13,7 +13,7 @@ A stored name is never reused and never removed.
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
 from functools import partial
@@ -198,6 +198,8 @@ _OF_CHOICES: dict[Enum, str] = {
     expr.Function.SUBSTRING: "SUBSTRING",
     expr.Function.CONCAT: "CONCAT",
     expr.Function.JOIN: "JOIN",
+    expr.DatePartName.HOUR: "HOUR",
+    expr.DatePartName.MINUTE: "MINUTE",
     expr.Span.YEARS: "YEARS",
     expr.Span.QUARTERS: "QUARTERS",
     expr.Span.MONTHS: "MONTHS",
@@ -410,6 +412,8 @@ def _plain(node: object, words: Vocabulary) -> Any:
             return ["int", str(node)]
         case Fraction():
             return ["fraction", str(node)]
+        case datetime():  # before date, because it is one in Python
+            return ["timestamp", node.isoformat()]
         case date():
             return ["date", node.isoformat()]
         case Enum():
@@ -554,6 +558,8 @@ def _restore(stored: Any) -> Any:
             return int(number)
         case ["fraction", str() as number]:
             return Fraction(number)
+        case ["timestamp", str() as time]:
+            return datetime.fromisoformat(time)
         case ["date", str() as day]:
             return date.fromisoformat(day)
         case ["enum", str() as name]:

@@ -7,7 +7,7 @@ which a condition is unknown is not selected.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
@@ -19,7 +19,7 @@ from tacit.errors import InvalidValue
 
 
 class DatePartName(Enum):
-    """A part of a date, with its name in SQL."""
+    """A part of a date or a time, with its name in SQL."""
 
     YEAR = "YEAR"
     QUARTER = "QUARTER"
@@ -33,15 +33,23 @@ class DatePartName(Enum):
     DECADE = "DECADE"
     CENTURY = "CENTURY"
     MILLENNIUM = "MILLENNIUM"
+    HOUR = "HOUR"
+    MINUTE = "MINUTE"
+
+    @property
+    def is_of_time(self) -> bool:
+        """Whether only a timestamp has this part."""
+        return self in {DatePartName.HOUR, DatePartName.MINUTE}
 
     def of(self, day: date) -> int:
         """Return this part of ``day``. The weekday of Sunday is 0, and 7 by ISO 8601.
 
-        Weeks are those of ISO 8601: the week of a day belongs to the year of its Thursday.
+        Weeks are those of ISO 8601: the week of a day belongs to the year of its Thursday. A
+        date without a time starts at 0 o'clock.
 
         Example:
-            >>> [part.of(date(2026, 5, 31)) for part in DatePartName]
-            [2026, 2, 5, 31, 0, 7, 151, 22, 2026, 202, 21, 3]
+            >>> [part.of(datetime(2026, 5, 31, 23, 59)) for part in DatePartName]
+            [2026, 2, 5, 31, 0, 7, 151, 22, 2026, 202, 21, 3, 23, 59]
         """
         return _part_of(self, day)
 
@@ -81,6 +89,10 @@ def _part_of(part: DatePartName, day: date) -> int:
             return (day.year + 99) // 100
         case DatePartName.MILLENNIUM:
             return (day.year + 999) // 1000
+        case DatePartName.HOUR:
+            return day.hour if isinstance(day, datetime) else 0
+        case DatePartName.MINUTE:
+            return day.minute if isinstance(day, datetime) else 0
 
 
 _RECURRING: dict[DatePartName, tuple[int, int]] = {
@@ -91,6 +103,8 @@ _RECURRING: dict[DatePartName, tuple[int, int]] = {
     DatePartName.ISO_WEEKDAY: (1, 7),
     DatePartName.DAY_OF_YEAR: (1, 366),
     DatePartName.WEEK: (1, 53),
+    DatePartName.HOUR: (0, 23),
+    DatePartName.MINUTE: (0, 59),
 }
 """The parts that start again, with the range that each has in every year."""
 
@@ -149,7 +163,7 @@ class Span(Enum):
 # Expressions ---------------------------------------------------------------------------------
 
 Value = bool | int | Fraction | str | date
-"""The types of constants that an analyst may write."""
+"""The types of constants that an analyst may write; a `datetime` is a date too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +385,10 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class DatePart:
-    """A part of a date, which is clamped to the bounds of its column or to years 1 to 9999."""
+    """A part of a date or timestamp.
+
+    The value is clamped to the bounds of its column, which are days, or to years 1 to 9999.
+    """
 
     part: DatePartName
     day: "Expression"
@@ -382,7 +399,8 @@ class Period:
     """The first day of the period that contains a day: ``DATE_TRUNC``.
 
     The day is clamped to the bounds of its column or to years 1 to 9999. A `Period` can only be
-    a group key.
+    a group key, except for the span of days: that is ``CAST(... AS DATE)``, which can also be
+    compared.
     """
 
     span: Span

@@ -52,6 +52,11 @@ def bound_key(key: nodes.GroupKey, schema: Schema) -> BoundedKey:
                     f"integer with at most {grid_steps.MOST_KEYS} values; use bins, as in "
                     "FLOOR(x / 10) * 10."
                 )
+            if column.kind is Kind.TIMESTAMP:
+                raise InvalidValue(
+                    f"Groups by {name!r}, a timestamp column, would have one value each; use "
+                    f"periods, as in DATE_TRUNC('month', {name}), or EXTRACT(HOUR FROM {name})."
+                )
             if column.kind not in GROUPED:
                 raise InvalidValue(
                     f"Groups by {name!r}, a {column.kind.value} column, would have one value "

@@ -7,7 +7,7 @@ refused or rewritten here.
 """
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from operator import add, mul, sub
 
@@ -27,6 +27,7 @@ from tacit.plan.type_check import (
     digits_of,
     is_day,
     kind_of,
+    part_column,
 )
 
 DECIMALS = 10**18
@@ -43,6 +44,8 @@ def compare_column(
     check_comparison(comparison, column)
     if isinstance(value, int | Fraction):
         _comparable(Fraction(value), column)
+    if column.kind is Kind.DATE and isinstance(value, datetime):
+        value = _as_day(comparison, column, value)
     if column.kind is Kind.INTEGER and isinstance(value, Fraction):
         # engines compare integers with integers exactly but differ for fractions, so that the
         # constant is rounded to the integer that gives the same result
@@ -57,6 +60,52 @@ def compare_column(
             comparison, column.name, column.kind, -(-value // 1) if up else below
         )
     return grid_steps.CompareColumn(comparison, column.name, column.kind, value)
+
+
+def _as_day(comparison: expr.Comparison, column: Column, value: datetime) -> date:
+    """Return the day that gives the same result in a comparison with a column of dates."""
+    if value.time() == time():
+        return value.date()
+    if comparison in {expr.Comparison.EQUAL, expr.Comparison.UNEQUAL}:
+        raise InvalidValue(
+            f"{column.name!r} is a date column, and {value} is not a date; compare with a "
+            "date, as in DATE '2026-01-31'."
+        )
+    up = comparison in {expr.Comparison.LESS, expr.Comparison.AT_LEAST}
+    if up and value.date() == date.max:
+        raise InvalidValue("A timestamp in a comparison with a date must be before year 10000.")
+    return value.date() + timedelta(days=1) if up else value.date()
+
+
+def compare_day(comparison: expr.Comparison, column: Column, day: date) -> grid_steps.Condition:
+    """Return the condition that compares the days of a column, without clamping, with a day.
+
+    A timestamp is on a day if it is at least the day's first moment and before the next day's.
+    """
+    if column.kind is Kind.DATE:
+        return compare_column(comparison, column, day)
+    from_day = grid_steps.CompareColumn(expr.Comparison.AT_LEAST, column.name, column.kind, day)
+    # after the last day there is no other: the condition is false, and unknown for NULL
+    later: grid_steps.Condition = grid_steps.CompareColumns(
+        expr.Comparison.UNEQUAL, column.name, column.name, column.kind
+    )
+    if day < date.max:
+        later = grid_steps.CompareColumn(
+            expr.Comparison.AT_LEAST, column.name, column.kind, day + timedelta(days=1)
+        )
+    match comparison:
+        case expr.Comparison.AT_LEAST:
+            return from_day
+        case expr.Comparison.LESS:
+            return grid_steps.Negation(from_day)
+        case expr.Comparison.MORE:
+            return later
+        case expr.Comparison.AT_MOST:
+            return grid_steps.Negation(later)
+        case expr.Comparison.EQUAL:
+            return grid_steps.AllOf((from_day, grid_steps.Negation(later)))
+        case expr.Comparison.UNEQUAL:
+            return grid_steps.AnyOf((grid_steps.Negation(from_day), later))
 
 
 def _comparable(value: Fraction, column: Column) -> None:
@@ -125,7 +174,7 @@ def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
         case expr.Constant(int() | Fraction() as value):
             return grid_steps.Ranged.constant(Fraction(value))
         case expr.DatePart(part, day):
-            return day_part(part, day_column(day, schema))
+            return day_part(part, part_column(part, day, schema))
         case expr.Arithmetic(expr.Operation.SUBTRACT, left, right) if is_day(
             left, schema
         ) and is_day(right, schema):
@@ -181,7 +230,7 @@ def days(day: expr.Expression, schema: Schema) -> grid_steps.Ranged:
             return OPERATIONS[operation](number(left, schema), days(right, schema))
         case expr.Case(whens, otherwise):
             return _case(whens, otherwise, schema, days)
-        case expr.Field() | expr.Constant():
+        case expr.Field() | expr.Period() | expr.Constant():
             return day_number(day, schema)
     raise InvalidValue("A day is expected here, such as a column of days or day + 7.")
 
@@ -304,6 +353,9 @@ def _is_null(part: expr.Expression, schema: Schema) -> grid_steps.Condition:
     if isinstance(part, expr.Field) and not _is_computed(schema, part.name):
         return grid_steps.ColumnIsNull(schema[part.name].name, schema[part.name].kind)
     kind = kind_of(part, schema)
+    if isinstance(part, expr.Period):
+        column = day_column(part, schema)
+        return grid_steps.ColumnIsNull(column.name, column.kind)
     if kind in NUMBERS:
         return grid_steps.StepsAreNull(number(part, schema).steps)
     if kind is Kind.DATE:
@@ -325,10 +377,14 @@ def _one_of(
         column = schema[part.name]
         for value in values:
             compare_column(expr.Comparison.EQUAL, column, value)
+        if column.kind is Kind.DATE:  # a midnight is a day
+            values = tuple(v.date() if isinstance(v, datetime) else v for v in values)
         return grid_steps.ColumnOneOf(column.name, column.kind, values)
     if isinstance(part, expr.Constant) and not _are_numbers(values):
         known = [condition(_equal(part, value), schema) for value in values]
         return grid_steps.AnyOf(tuple(known))
+    if isinstance(part, expr.Period):
+        return grid_steps.AnyOf(tuple(condition(_equal(part, each), schema) for each in values))
     if is_day(part, schema):
         whole_days = tuple(days(expr.Constant(value), schema).low for value in values)
         return grid_steps.StepsOneOf(days(part, schema).steps, whole_days)
@@ -370,6 +426,10 @@ def _compare(
             schema, name
         ):
             return compare_column(comparison.mirrored, schema[name], value)
+        case expr.Period(_, day), expr.Constant(date() as value):
+            return _compare_cast_day(comparison, day_column(day, schema), value)
+        case expr.Constant(date() as value), expr.Period(_, day):
+            return _compare_cast_day(comparison.mirrored, day_column(day, schema), value)
         case expr.Field(one), expr.Field(other) if schema[one].kind is schema[
             other
         ].kind and not _is_computed(schema, one, other):
@@ -399,7 +459,11 @@ def _compare_branches(
             _check_equality(comparison)
             return grid_steps.ConstantCondition(comparison.holds(one, other))
         case (
-            expr.Arithmetic(operation, expr.Field() as column, expr.Constant(int() as moved)),
+            expr.Arithmetic(
+                operation,
+                (expr.Field() | expr.Period()) as column,
+                expr.Constant(int() as moved),
+            ),
             expr.Constant(date() as day),
         ) if is_day(column, schema):
             # day + 7 < constant is day < constant - 7, which needs no clamping
@@ -465,6 +529,15 @@ def shift_day(day: date, more: int) -> date:
         return day + timedelta(days=more)
     except OverflowError:
         raise InvalidValue("A day must be in the years 1 to 9999.") from None
+
+
+def _compare_cast_day(
+    comparison: expr.Comparison, column: Column, value: date
+) -> grid_steps.Condition:
+    """Return the comparison of CAST(column AS DATE) with a date or a timestamp."""
+    if isinstance(value, datetime):
+        value = _as_day(comparison, column, value)
+    return compare_day(comparison, column, value)
 
 
 def _is_computed(schema: Schema, *names: str) -> bool:

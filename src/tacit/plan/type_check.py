@@ -7,10 +7,10 @@ the columns of its answer.
 """
 
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
-from tacit.core import FIRST, LAST, Catalog, Column, Kind, Schema, day_of, number_of
+from tacit.core import DAYS, FIRST, LAST, Catalog, Column, Kind, Schema, day_of, number_of
 from tacit.errors import InvalidValue, UnknownName
 from tacit.numeric import Grid
 from tacit.plan import expression as expr
@@ -67,12 +67,25 @@ engines."""
 
 
 def day_column(day: expr.Expression, schema: Schema) -> Column:
-    """Return the column of days from which a part or a period is computed."""
-    if isinstance(day, expr.Field) and schema[day.name].kind is Kind.DATE:
-        return schema[day.name]
+    """Return the column of dates or timestamps from which a part or a period is computed."""
+    match day:
+        case expr.Field(name) if schema[name].kind in DAYS:
+            return schema[name]
+        case expr.Period(expr.Span.DAYS, inner):
+            return day_column(inner, schema)
     raise InvalidValue(
-        "EXTRACT and DATE_TRUNC need a date column as argument, as in YEAR(day)."
+        "EXTRACT and DATE_TRUNC need a date or timestamp column as argument, as in YEAR(day)."
     )
+
+
+def part_column(part: expr.DatePartName, day: expr.Expression, schema: Schema) -> Column:
+    """Return the column of a part; refuse the hour or the minute of a date."""
+    column = day_column(day, schema)
+    if part.is_of_time and (column.kind is Kind.DATE or isinstance(day, expr.Period)):
+        raise InvalidValue(
+            f"A date has no {part.value}; use a timestamp column, without a cast to a date."
+        )
+    return column
 
 
 def clamped_days(column: Column) -> grid_steps.ColumnSteps:
@@ -131,12 +144,18 @@ def _part_steps(days: grid_steps.ColumnSteps, part: expr.DatePartName) -> grid_s
 
 
 def is_day(part: expr.Expression, schema: Schema) -> bool:
-    """Return whether an expression is a day: a column, a constant, or a day plus days."""
+    """Return whether an expression is a day.
+
+    Days are columns of dates, timestamps that are cast to a date, constants, and a day plus
+    days. A timestamp is not a day.
+    """
     match part:
         case expr.Field(name):
             return schema[name].kind is Kind.DATE
+        case expr.Period(span, _):
+            return span is expr.Span.DAYS
         case expr.Constant(value):
-            return isinstance(value, date)
+            return isinstance(value, date) and not isinstance(value, datetime)
         case expr.Arithmetic(_, left, right):
             return is_day(left, schema) is not is_day(right, schema)
         case expr.Case(whens, otherwise):
@@ -145,12 +164,16 @@ def is_day(part: expr.Expression, schema: Schema) -> bool:
     return False
 
 
-def day_number(day: expr.Field | expr.Constant, schema: Schema) -> grid_steps.Ranged:
+def day_number(
+    day: expr.Field | expr.Period | expr.Constant, schema: Schema
+) -> grid_steps.Ranged:
     """Return the number of a day, counted from 1970-01-01."""
     match day:
-        case expr.Field(name):
-            days = clamped_days(schema[name])
+        case expr.Field() | expr.Period():
+            days = clamped_days(day_column(day, schema))
             return grid_steps.Ranged(days, days.grid.lowest, days.grid.highest, days.grid.step)
+        case expr.Constant(datetime() as value):
+            raise InvalidValue(f"{value} is not a day; write one, as in DATE '2026-01-31'.")
         case expr.Constant(date() as value):
             return grid_steps.Ranged.constant(Fraction(number_of(value)))
     return grid_steps.Ranged(grid_steps.WholeSteps(None), 0, 0, Fraction(1))
@@ -202,7 +225,7 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
         case expr.Arithmetic(operation, left, right):
             # compute each kind once: two calls per level would take exponential time
             one, other = kind_of(left, schema), kind_of(right, schema)
-            if Kind.DATE in {one, other}:
+            if DAYS & {one, other}:
                 return _kind_of_days(operation, one, other)
             if not {one, other} <= NUMBERS | {None}:
                 days = ", or two days of a row" if operation is expr.Operation.SUBTRACT else ""
@@ -224,12 +247,16 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
             return _kind_of_call(function, parts, schema)
         case expr.Bin():
             raise InvalidValue("Bins can be used only as a group key; put them into GROUP BY.")
-        case expr.DatePart(_, day):
-            day_column(day, schema)
+        case expr.DatePart(part, day):
+            part_column(part, day, schema)
             return Kind.INTEGER
+        case expr.Period(expr.Span.DAYS, day) if not isinstance(schema, Released):
+            day_column(day, schema)
+            return Kind.DATE
         case expr.Period():
             raise InvalidValue(
-                "DATE_TRUNC can be used only as a group key; put it into GROUP BY."
+                "DATE_TRUNC can be used only as a group key; put it into GROUP BY, or compare "
+                "CAST(time AS DATE) with dates."
             )
         case expr.Case(whens, otherwise):
             for condition, _ in whens:
@@ -291,6 +318,13 @@ def _window_kind(window: expr.WindowValue, schema: Schema) -> Kind | None:
 
 def _kind_of_days(operation: expr.Operation, left: Kind | None, right: Kind | None) -> Kind:
     """Return the kind of arithmetic with a day: a number of days, or another day."""
+    if Kind.TIMESTAMP in {left, right}:
+        raise InvalidValue(
+            f"Timestamps are not supported beside {operation.value}; use their days, as in "
+            "CAST(seen AS DATE) + 7 or DATE_DIFF('day', seen, DATE '2026-01-31'), or compare "
+            "them with a constant that is moved, as in seen > DATE '2026-01-31' - INTERVAL 7 "
+            "DAY."
+        )
     match operation, left, right:
         case expr.Operation.SUBTRACT, Kind.DATE, Kind.DATE:
             return Kind.INTEGER
@@ -383,6 +417,8 @@ def kind_of_value(value: expr.Value | None) -> Kind | None:
             return Kind.DECIMAL
         case str():
             return Kind.TEXT
+        case datetime():  # before date, because it is one in Python
+            return Kind.TIMESTAMP
         case date():
             return Kind.DATE
 

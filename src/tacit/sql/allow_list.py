@@ -31,6 +31,8 @@ FUNCTIONS: dict[type[exp.Expr], DatePartName] = {
     exp.DayOfYear: DatePartName.DAY_OF_YEAR,
     exp.Week: DatePartName.WEEK,
     exp.WeekOfYear: DatePartName.WEEK,
+    exp.Hour: DatePartName.HOUR,
+    exp.Minute: DatePartName.MINUTE,
 }
 """Functions that return a part of a date."""
 
@@ -125,6 +127,7 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
             exp.Upper,
             exp.Lower,
             exp.DataTypeParam,
+            exp.Date,
             *FUNCTIONS,
             exp.Var,
         ),

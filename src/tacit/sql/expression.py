@@ -5,7 +5,7 @@ The nodes must have passed `tacit.sql.allow_list.admit` before.
 
 import re
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from functools import partial
 
@@ -17,7 +17,7 @@ from tacit.plan import LARGEST_PART, PairFunction, not_too_large
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.sql.allow_list import part_of, span_of
-from tacit.sql.functions import call, date_part
+from tacit.sql.functions import call, date_part, period
 
 # Expressions ---------------------------------------------------------------------------------
 
@@ -36,6 +36,8 @@ OPERATIONS: dict[type[exp.Expr], expr.Operation] = {
 }
 
 DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+TIME = re.compile(DAY.pattern + "([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{3}([0-9]{3})?)?)?)?")
+TIMESTAMPS = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME}
 LARGEST_NUMBER = 10**40
 
 
@@ -85,8 +87,10 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
         case exp.Like():
             asked = expr.Like(expression(node.this, leaf), _pattern(node.expression))
             return expr.Not(asked) if node.args.get("negate") else asked
+        case exp.Date():
+            return period(expr.Span.DAYS, expression(node.this, leaf))
         case exp.TimestampTrunc():
-            return expr.Period(span_of(node), expression(node.this, leaf))
+            return period(span_of(node), expression(node.this, leaf))
     taken = part_of(node)
     if taken is not None:
         return date_part(taken[0], expression(taken[1], leaf))
@@ -158,9 +162,19 @@ def _constant(node: exp.Expr, leaf: Leaf) -> expr.Expression:
             return expr.Arithmetic(expr.Operation.MULTIPLY, expr.Constant(-1), inner)
         case exp.Cast() if node.to.this is exp.DType.DATE and node.this.is_string:
             return expr.Constant(day_constant(str(node.this.this)))
+        case exp.Cast() if node.to.this in TIMESTAMPS and node.this.is_string:
+            return expr.Constant(time_constant(str(node.this.this)))
+        case exp.Cast() if node.to.this is exp.DType.DATE:
+            return period(expr.Span.DAYS, expression(node.this, leaf))
+        case exp.Cast() if node.to.this is exp.DType.TIMESTAMPTZ and node.this.is_string:
+            raise InvalidValue(
+                "Timestamps are compared in the local time of their column's zone; write "
+                "TIMESTAMP '2026-01-31 12:00:00', without a zone."
+            )
     raise InvalidValue(
         "CAST is supported only from numbers and truths to numbers, as in CAST(cost AS "
-        "INTEGER), and for dates, as in DATE '2026-01-31'."
+        "INTEGER), for dates, as in DATE '2026-01-31' or CAST(seen AS DATE), and for "
+        "timestamps, as in TIMESTAMP '2026-01-31 12:00:00'."
     )
 
 
@@ -180,6 +194,16 @@ def day_constant(written: str) -> date:
     except ValueError:
         pass  # such as February 30; refused below
     raise InvalidValue("A date must be written as DATE '2026-01-31'.")
+
+
+def time_constant(written: str) -> datetime:
+    """Return the time that a text names, such as '2026-01-31 12:00:00'."""
+    try:
+        if TIME.fullmatch(written):
+            return datetime.fromisoformat(written)
+    except ValueError:
+        pass  # such as 25 o'clock; refused below
+    raise InvalidValue("A timestamp must be written as TIMESTAMP '2026-01-31 12:00:00'.")
 
 
 # Aggregates ----------------------------------------------------------------------------------

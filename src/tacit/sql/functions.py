@@ -8,7 +8,7 @@ has few nodes. Functions of constants are computed here. The nodes must have pas
 import re
 from calendar import monthrange
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
@@ -204,11 +204,27 @@ def _ilike(node: exp.ILike, translate: Translate) -> expr.Expression:
 
 
 def date_part(part: expr.DatePartName, day: expr.Expression) -> expr.Expression:
-    """Return a part of a day; that of a constant is computed at once."""
+    """Return a part of a day or a time; that of a constant is computed at once."""
     match day:
         case expr.Constant(date() as value):
+            if part.is_of_time and not isinstance(value, datetime):
+                raise InvalidValue(
+                    f"A date has no {part.value}; write TIMESTAMP '2026-01-31 12:00:00'."
+                )
             return expr.Constant(part.of(value))
     return expr.DatePart(part, day)
+
+
+def period(span: expr.Span, day: expr.Expression) -> expr.Expression:
+    """Return the first day of a period; that of a constant is computed at once."""
+    match day:
+        case expr.Constant(datetime() as value):  # before date, because it is one in Python
+            return expr.Constant(span.start(value.date()))
+        case expr.Constant(date() as value):
+            return expr.Constant(span.start(value))
+        case expr.Constant(str()) if span is expr.Span.DAYS:
+            raise InvalidValue("A date must be written as DATE '2026-01-31'.")
+    return expr.Period(span, day)
 
 
 def _of_days(node: exp.Expr, translate: Translate) -> expr.Expression | None:
@@ -280,7 +296,8 @@ def _later(day: date, count: int, unit: str) -> date:
             return day + timedelta(days=count * DAYS[unit])
         months = day.year * 12 + day.month - 1 + count * MONTHS[unit]
         year, month = divmod(months, 12)
-        return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+        last = monthrange(year, month + 1)[1]
+        return day.replace(year=year, month=month + 1, day=min(day.day, last))
     except (OverflowError, ValueError):
         raise InvalidValue("A day must be in the years 1 to 9999.") from None
 
@@ -292,6 +309,8 @@ def _constant_day(node: exp.Expr, sign: int, translate: Translate) -> expr.Expre
     if not written or not isinstance(days, exp.Literal):
         return None
     match translate(node.this), translate(node.expression):
+        case expr.Constant(datetime()), _:
+            pass  # only days have a next one
         case expr.Constant(date() as first), expr.Constant(int() as more):
             return expr.Constant(_later(first, sign * more, "DAY"))
     return None
@@ -302,12 +321,16 @@ def _truncate(node: exp.Expr, translate: Translate) -> expr.Expression:
     spans = {span.value: span for span in expr.Span}
     span, day = spans.get(node.args["unit"].name.upper()), translate(node.this)
     if span is not None and isinstance(day, expr.Constant) and isinstance(day.value, date):
-        return expr.Constant(span.start(day.value))
+        return period(span, day)
     raise InvalidValue("DATE_TRUNC needs a date column, as in DATE_TRUNC('month', day).")
 
 
 def _difference(unit: str, first: expr.Expression, last: expr.Expression) -> expr.Expression:
-    """Return how many days, or borders of weeks, months, quarters or years, lie between."""
+    """Return how many days, or borders of weeks, months, quarters or years, lie between.
+
+    A time counts by its day, as in all databases that have DATE_DIFF.
+    """
+    first, last = _day_of(first), _day_of(last)
     if unit == "DAY":
         return expr.Arithmetic(expr.Operation.SUBTRACT, last, first)
     if unit not in {"WEEK", "MONTH", "QUARTER", "YEAR"}:
@@ -317,6 +340,14 @@ def _difference(unit: str, first: expr.Expression, last: expr.Expression) -> exp
         )
     ends = (_periods(unit, _several(day)) for day in (last, first))
     return expr.Arithmetic(expr.Operation.SUBTRACT, *ends)
+
+
+def _day_of(time: expr.Expression) -> expr.Expression:
+    """Return the day of a column or a constant time; `read_dates` leaves it out for dates."""
+    match time:
+        case expr.Field() | expr.Constant(datetime()):
+            return period(expr.Span.DAYS, time)
+    return time
 
 
 def _periods(unit: str, day: expr.Expression) -> expr.Expression:

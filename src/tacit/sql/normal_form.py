@@ -9,16 +9,15 @@ each of them by the spelling that the rest of the package reads. It works on syn
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any
 
 from sqlglot import exp
 
-from tacit.core import Catalog, Kind
+from tacit.core import DAYS, Catalog, Kind
 from tacit.errors import InvalidValue, UnknownName
 from tacit.plan import PARTS
 from tacit.plan import expression as expr
-from tacit.sql.expression import AGGREGATES, day_constant
+from tacit.sql.expression import AGGREGATES, DAY, TIMESTAMPS, day_constant, time_constant
 from tacit.sql.functions import digits_of
 
 
@@ -376,6 +375,8 @@ def _cast(node: exp.Cast, scope: _Tables) -> exp.Expr | None:
         if isinstance(plain, exp.TimestampTrunc) or known is Kind.DATE:
             return exp.paren(inner.copy())
         return None
+    if kind in TIMESTAMPS and known is Kind.TIMESTAMP:
+        return exp.paren(inner.copy())
     if kind in NUMBERS and _is_of_row(inner, scope):
         return None
     if kind in FRACTIONS:
@@ -401,6 +402,8 @@ def _is_of_row(inner: exp.Expr, scope: _Tables) -> bool:
 def read_dates(node: Any, catalog: Catalog) -> Any:
     """Return ``node``, a part of a plan, with texts that are compared with days as days.
 
+    Texts that are compared with timestamps are days or times. The day of a date is the date.
+
     Example:
         ``day >= '2026-01-31'`` becomes ``day >= DATE '2026-01-31'`` if ``day`` is a date.
     """
@@ -412,36 +415,51 @@ def read_dates(node: Any, catalog: Catalog) -> Any:
     made = type(node)(*[read_dates(getattr(node, name), catalog) for name in names])
     match made:
         case expr.Compare(comparison, left, right):
-            if _is_day(left, catalog):
-                return expr.Compare(comparison, left, _day(right))
-            if _is_day(right, catalog):
-                return expr.Compare(comparison, _day(left), right)
-        case expr.OneOf(part, values) if _is_day(part, catalog):
-            return expr.OneOf(part, tuple(_day_value(value) for value in values))
+            kinds = _days(left, catalog), _days(right, catalog)
+            return expr.Compare(comparison, _day(left, kinds[1]), _day(right, kinds[0]))
+        case expr.OneOf(part, values):
+            kind = _days(part, catalog)
+            return expr.OneOf(part, tuple(_day_value(value, kind) for value in values))
         case expr.Arithmetic(expr.Operation.SUBTRACT, left, right):
-            if _is_day(left, catalog):
-                return expr.Arithmetic(expr.Operation.SUBTRACT, left, _day(right))
-            if _is_day(right, catalog):
-                return expr.Arithmetic(expr.Operation.SUBTRACT, _day(left), right)
+            kinds = _days(left, catalog), _days(right, catalog)
+            one, other = _day(left, kinds[1]), _day(right, kinds[0])
+            sides = _plain_day(one, catalog), _plain_day(other, catalog)
+            return expr.Arithmetic(expr.Operation.SUBTRACT, *sides)
+        case expr.DatePart(part, day):
+            return expr.DatePart(part, _plain_day(day, catalog))
     return made
 
 
-def _is_day(part: expr.Expression, catalog: Catalog) -> bool:
-    """Return whether ``part`` is a column of dates."""
+def _days(part: expr.Expression, catalog: Catalog) -> Kind | None:
+    """Return the kind of a column of dates or timestamps, or of the day of one."""
+    if isinstance(part, expr.Period):
+        return Kind.DATE
     if not isinstance(part, expr.Field):
-        return False
+        return None
     table, _, column = part.name.partition(".")
     try:
-        return catalog.table(table).schema[column].kind is Kind.DATE
+        kind = catalog.table(table).schema[column].kind
     except (UnknownName, InvalidValue):  # a column that a subquery computes
-        return False
+        return None
+    return kind if kind in DAYS else None
 
 
-def _day(part: expr.Expression) -> expr.Expression:
-    if isinstance(part, expr.Constant) and isinstance(part.value, str):
-        return expr.Constant(_day_value(part.value))
+def _plain_day(part: expr.Expression, catalog: Catalog) -> expr.Expression:
+    """Return a column of dates in place of its days."""
+    match part:
+        case expr.Period(expr.Span.DAYS, day) if _days(day, catalog) is Kind.DATE:
+            return day
     return part
 
 
-def _day_value(value: expr.Value) -> date | expr.Value:
-    return day_constant(value) if isinstance(value, str) else value
+def _day(part: expr.Expression, beside: Kind | None) -> expr.Expression:
+    if isinstance(part, expr.Constant) and isinstance(part.value, str):
+        return expr.Constant(_day_value(part.value, beside))
+    return part
+
+
+def _day_value(value: expr.Value, beside: Kind | None) -> expr.Value:
+    if beside is None or not isinstance(value, str):
+        return value
+    has_time = beside is Kind.TIMESTAMP and not DAY.fullmatch(value)
+    return time_constant(value) if has_time else day_constant(value)

@@ -5,7 +5,7 @@ in another order. `show` is the inverse of `tacit.sql.parser.parse`.
 """
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
 from sqlglot import exp
@@ -202,6 +202,8 @@ def literal(value: expr.Value | None) -> exp.Expr:
             return exp.paren(exp.Neg(this=number)) if value < 0 else number
         case str():
             return exp.Literal.string(value)
+        case datetime():  # before date, because it is one in Python
+            return exp.cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMP")
         case date():
             return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
 

@@ -311,7 +311,7 @@ def test_periods_are_so_many_and_no_more() -> None:
         (Case(((LONG, c(True)),), c(1)), "must be constant texts or integers"),
         (Case(((LONG, c(Fraction(1, 2))),), c(1)), "must be constant texts or integers"),
         (Case(((LONG, c(1)),), c("x")), "Keys must be all text or all integers"),
-        (Period(Span.DAYS, STAY), "need a date column as argument"),
+        (Period(Span.DAYS, STAY), "need a date or timestamp column as argument"),
     ],
 )
 def test_what_makes_no_groups_is_refused(expression: Expression, told: str) -> None:

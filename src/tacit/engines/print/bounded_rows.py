@@ -200,7 +200,7 @@ def is_added_up(tally: Tally) -> bool:
 def with_table(catalog: Catalog, name: str, table: tuple[str, ...]) -> Catalog:
     """Return the catalogue with one table of an ordered copy in place of the dataset."""
     dataset = catalog.dataset(name)
-    placed = Schema((*dataset.schema.columns, Column(PLACE, Kind.INTEGER)))
+    placed = Schema((*dataset.schema.copied.columns, Column(PLACE, Kind.INTEGER)))
     part = replace(
         dataset, location=replace(dataset.location, table=table), schema=placed, copy=None
     )

@@ -10,8 +10,10 @@ from tacit.engines.print import sql_builder as build
 from tacit.engines.print.ranking import BROKEN, PLACE, UNIT, RowOrder, kept_rows
 from tacit.engines.print.relation import table_at
 from tacit.engines.print.sql_dialect import Dialect
+from tacit.engines.print.stored_columns import read_value
 from tacit.engines.print.sums_and_hashes import hash_columns
 from tacit.engines.print.validated_columns import TEXT_BYTES, cast_to_declared, in_range
+from tacit.engines.storage_rules import form_of, type_name
 from tacit.errors import InvalidValue
 
 SEEN = "tacit_seen"
@@ -75,14 +77,26 @@ class CopiedRows:
                     "the name of the column, or remove it from the declaration."
                 )
             name = build.identifier(each.name)
-            cells.append(
-                build.alias(cast_to_declared(each, self.types[each.name], self.dialect), name)
-            )
+            cells.append(build.alias(self._cast_column(each), name))
             checked.append(
                 build.alias(in_range(each, self.dialect, self.text_bytes), name.copy())
             )
         rows = exp.select(*cells).from_(table_at(self.table.location.table))
         return exp.select(*checked).from_(rows.subquery("tacit_typed")).subquery("tacit_valid")
+
+    def _cast_column(self, column: Column) -> exp.Expr:
+        """Return the value of a column in its declared type, or NULL."""
+        physical, form = self.types[column.name], form_of(column)
+        if isinstance(form, Kind):
+            return cast_to_declared(column, physical, self.dialect)
+        known = self.dialect.stored_types.get(form)
+        if known is None or not known.fullmatch(physical):
+            raise InvalidValue(
+                f"{self.table.name}.{column.name} is declared with a stored type or a zone "
+                f"that does not belong to its type in the table, {type_name(physical)}. "
+                "Correct the declaration, or remove stored and zone from it."
+            )
+        return read_value(build.column(column.name), column, self.dialect)
 
     def _one_each(self, salt: bytes) -> exp.Subquery:
         """Return the valid rows, in which no unique column has a value twice.

@@ -15,6 +15,7 @@ Floats that are not finite are handled by `finite`, and days outside the bounds 
 """
 
 from collections.abc import Collection, Iterator
+from datetime import datetime, time
 from fractions import Fraction
 from sys import float_info
 
@@ -151,6 +152,10 @@ def steps(number: grid_steps.Steps) -> exp.Expr:
         case grid_steps.PartSteps(day, DatePartName.WEEKDAY):
             # engines number the days of a week differently
             return days_since_monday(day, more=1)
+        case grid_steps.PartSteps(day, part) if part.is_of_time:
+            clamped = build.column(f"{STAGES[0]}_{day.name}")
+            extracted = exp.Extract(this=exp.var(part.value), expression=clamped)
+            return build.cast(extracted, "BIGINT")
         case grid_steps.PartSteps(day, part):
             extracted = exp.Extract(this=exp.var(part.value), expression=clamped_day(day))
             return build.cast(extracted, "BIGINT")
@@ -186,8 +191,12 @@ def days_since_monday(day: grid_steps.ColumnSteps, more: int = 0) -> exp.Expr:
 
 
 def clamped_day(day: grid_steps.ColumnSteps) -> exp.Expr:
-    """Return the column that contains a clamped day as a date; `stages` computes it."""
-    return build.column(f"tacit_clamped_{day.name}")
+    """Return the column that contains a clamped day as a date; `stages` computes it.
+
+    A timestamp is clamped in the first stage, and cast to a date in the second.
+    """
+    stage = STAGES[1] if day.kind is Kind.TIMESTAMP else STAGES[0]
+    return build.column(f"{stage}_{day.name}")
 
 
 def steps_column(number: grid_steps.ColumnSteps) -> str:
@@ -300,6 +309,16 @@ def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> 
             return build.clamp(
                 build.column(number.name), *map(build.literal, days), known=known
             )
+        case "tacit_clamped", Kind.TIMESTAMP:
+            moments = (
+                datetime.combine(day_of(grid.lowest), time.min),
+                datetime.combine(day_of(grid.highest), time.max),
+            )
+            return build.clamp(
+                build.column(number.name), *map(build.literal, moments), known=known
+            )
+        case "tacit_scaled", Kind.TIMESTAMP if last:
+            return build.cast(last, "DATE")
         case "tacit_clamped", Kind.FLOAT:
             ends = float(grid.lower), float(grid.upper)
             if known:  # the column is finite
@@ -317,6 +336,8 @@ def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> 
             )
         case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER | Kind.DATE) if last:
             return last
+        case "tacit_floored", Kind.TIMESTAMP if last:
+            return last
         case "tacit_floored", Kind.FLOAT if last and _rounds_at_once(number):
             half = build.double(JUST_BELOW_HALF)
             return exp.Floor(this=build.paren(exp.Add(this=last, expression=half)))
@@ -324,7 +345,7 @@ def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> 
             return exp.Floor(this=last)
         case "tacit_stepped", Kind.INTEGER if last:
             return build.cast(last, "BIGINT")
-        case "tacit_stepped", Kind.DATE if last:
+        case "tacit_stepped", Kind.DATE | Kind.TIMESTAMP if last:
             since = exp.DateDiff(
                 this=last, expression=build.literal(EPOCH), unit=exp.var("DAY")
             )

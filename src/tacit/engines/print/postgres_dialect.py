@@ -11,13 +11,13 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from tacit.core import Column, Kind
+from tacit.core import Column, Kind, StoredAs
 from tacit.engines.print.expressions import compared_by_bytes, short_or_null
 from tacit.engines.print.sql_builder import cast, choose, compare, double, literal, paren
 from tacit.engines.print.sql_dialect import Dialect, PlainTypes, refuse_cast
 from tacit.engines.print.sql_dialects import decimals_as_they_are
 from tacit.engines.print.validated_columns import FIRST_TIME, LAST_TIME, between
-from tacit.engines.storage_rules import MOST_BEFORE
+from tacit.engines.storage_rules import INSTANT, MOST_BEFORE, Types
 from tacit.plan import Comparison
 
 LONG = 2**63 - 1
@@ -29,9 +29,10 @@ WITH RECURSIVE found AS (
  UNION ALL
  SELECT attname, attnum, typbasetype, typtypmod FROM found JOIN pg_type ON pg_type.oid = kind
  WHERE typbasetype <> 0)
-SELECT attname, format_type(kind, more) FROM found JOIN pg_type ON pg_type.oid = kind
+SELECT attname, CASE typtype WHEN 'e' THEN 'enum' ELSE format_type(kind, more) END
+FROM found JOIN pg_type ON pg_type.oid = kind
 WHERE typbasetype = 0 ORDER BY attnum"""
-"""Lists columns with their types; for a domain, the type on which it is based."""
+"""Lists columns with their types: "enum", or for a domain, the type on which it is based."""
 
 NUMERIC = re.compile(r"smallint|integer|bigint|numeric.*|real|double precision")
 TIMES = re.compile(r"date|timestamp.*")
@@ -53,7 +54,15 @@ class PostgresDialect(Dialect):
         Kind.FLOAT: re.compile("double precision"),
         Kind.TEXT: re.compile("text"),
         Kind.DATE: re.compile("date"),
-        Kind.TIMESTAMP: re.compile("timestamp without time zone"),
+        Kind.TIMESTAMP: re.compile(r"timestamp(\(\d\))? without time zone"),
+    }
+    stored_types: ClassVar[Types] = {
+        StoredAs.UUID: re.compile("uuid|text|character varying.*"),
+        StoredAs.CHAR: re.compile("text|bpchar|character.*"),
+        StoredAs.ENUM: re.compile("enum"),
+        StoredAs.MONEY: re.compile("money"),
+        StoredAs.NUMERIC: re.compile("numeric.*"),
+        INSTANT: re.compile(r"timestamp(\(\d\))? with time zone"),
     }
 
     def bytewise(self, value: exp.Expr) -> exp.Expr:

@@ -4,15 +4,17 @@ Columns of the source are named dataset.column.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlglot import exp
 
-from tacit.core import Catalog, Column, Kind, PublicTable
+from tacit.core import Catalog, Column, Kind, PublicTable, Schema
 from tacit.engines.print import sql_builder as build
 from tacit.engines.print.expressions import cell, condition, finite, stages, steps
 from tacit.engines.print.sql_dialect import Dialect
+from tacit.engines.print.stored_columns import read_value
 from tacit.engines.print.sums_and_hashes import hash_columns
 from tacit.plan import (
     AllOf,
@@ -47,26 +49,36 @@ def join_tables(
     rows are limited before the join.
     """
     beside = {each.dataset for each in source.beside}
+    read = _converted(catalog, limited)
     if gathered is None:
-        query = exp.select(*_cells(source.dataset, catalog, dialect), copy=False)
+        query = exp.select(*_cells(source.dataset, read, dialect), copy=False)
         query = query.from_(_limited_table(source.dataset, limited, catalog), copy=False)
     else:
         everything = exp.Column(this=exp.Star(), table=exp.to_identifier(gathered))
         query = build.select_from(gathered, everything)
     for each in source.beside:
         if gathered is None or _split(each.left)[0] in beside:
-            left = _join_key(each.left, catalog, dialect)
+            left = _join_key(each.left, read, dialect)
         else:
             left = exp.column(build.identifier(each.left), table=exp.to_identifier(gathered))
-        equal = exp.EQ(this=left, expression=_join_key(each.right, catalog, dialect))
+        equal = exp.EQ(this=left, expression=_join_key(each.right, read, dialect))
         kind = "left" if each.outer else "inner"
         if each.dataset in limited:
             table = _limited_table(each.dataset, limited, catalog)
         else:
             table = _joined_table(each, catalog, dialect)
         query = query.join(table, on=equal, join_type=kind, copy=False)
-        query = query.select(*_cells(each.dataset, catalog, dialect), copy=False)
+        query = query.select(*_cells(each.dataset, read, dialect), copy=False)
     return query
+
+
+def _converted(catalog: Catalog, limited: Mapping[str, str]) -> Catalog:
+    """Return the catalogue for a join: values of limited tables have been converted before."""
+    datasets = (
+        replace(each, schema=each.schema.copied) if each.name in limited else each
+        for each in catalog.datasets
+    )
+    return replace(catalog, datasets=tuple(datasets)) if limited else catalog
 
 
 def _limited_table(dataset: str, limited: Mapping[str, str], catalog: Catalog) -> exp.Expr:
@@ -93,19 +105,26 @@ def _cells(dataset: str, catalog: Catalog, dialect: Dialect) -> list[exp.Expr]:
         build.alias(
             _cell(dataset, column, dialect), build.identifier(f"{dataset}.{column.name}")
         )
-        for column in catalog.table(dataset).schema.columns
+        for column in _schema(dataset, catalog).columns
     ]
+
+
+def _schema(dataset: str, catalog: Catalog) -> Schema:
+    """Return the columns of the table from which rows are read: the copy if there is one."""
+    table = catalog.table(dataset)
+    return table.schema.copied if table.copy else table.schema
 
 
 def _cell(dataset: str, column: Column, dialect: Dialect) -> exp.Expr:
     """Return a column of a table, with the meaning of its kind."""
-    return cell(_column(dataset, column.name), column.kind, dialect)
+    stored = _column(dataset, column.name)
+    return cell(read_value(stored, column, dialect), column.kind, dialect)
 
 
 def _join_key(name: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
     """Return the column named dataset.column for the condition of a join."""
     dataset, column = _split(name)
-    return _cell(dataset, catalog.table(dataset).schema[column], dialect)
+    return _cell(dataset, _schema(dataset, catalog)[column], dialect)
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Builders for the parts of a statement: names, constants, CASE, casts and comparisons."""
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
@@ -106,6 +106,8 @@ def literal(value: Value | None) -> exp.Expr:
             return paren(exp.Neg(this=number)) if value < 0 else number
         case str():
             return exp.Literal.string(value)
+        case datetime():  # before date, because it is one in Python
+            return cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMPNTZ")
         case date():
             return cast(exp.Literal.string(value.isoformat()), "DATE")
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from tacit.core import Column, Kind
+from tacit.engines.storage_rules import Types
 from tacit.errors import InvalidValue
 
 Rewrite = Callable[[exp.Expr], None]
@@ -55,6 +56,9 @@ class Dialect(ABC):
 
     plain_types: ClassVar[PlainTypes] = {}
     """Types whose values are copied without a cast; empty if copies are not supported."""
+
+    stored_types: ClassVar[Types] = {}
+    """Types that are converted by `read_value` when they are copied, by their form."""
 
     timestamp: str = "TIMESTAMPNTZ"
     """The type of a timestamp without a time zone."""
@@ -99,6 +103,15 @@ class Dialect(ABC):
         """
         del kind
         return value
+
+    def utc_time(self, instant: exp.Expr) -> exp.Expr:
+        """Return an instant (a timestamp with a time zone) as a timestamp in UTC.
+
+        The result must not depend on the time zone of a session, and must not fail; an
+        infinite time may be NULL.
+        """
+        zone = exp.Literal.string("UTC")
+        return exp.Paren(this=exp.AtTimeZone(this=instant, zone=zone))
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
         """Return the integer that eight hexadecimal digits represent, as SQL."""

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from tacit.core import Column, Kind
+from tacit.core import DAYS, Column, Kind, StoredAs
 from tacit.engines.print.expressions import compared_by_bytes, short_or_null
 from tacit.engines.print.sql_builder import cast, identifier, literal, paren
 from tacit.engines.print.sql_dialect import Dialect, PlainTypes, Rewrite
 from tacit.engines.print.sums_and_hashes import DIGITS, NARROW
+from tacit.engines.storage_rules import INSTANT, Types
 
 
 def wide_sums(wide: str) -> Rewrite:
@@ -103,10 +104,20 @@ class DuckDBDialect(Dialect):
         Kind.DATE: re.compile("DATE"),
         Kind.TIMESTAMP: re.compile("TIMESTAMP"),
     }
+    stored_types: ClassVar[Types] = {
+        StoredAs.UUID: re.compile("UUID|VARCHAR"),
+        StoredAs.CHAR: re.compile("VARCHAR"),
+        StoredAs.ENUM: re.compile("ENUM.*", re.DOTALL),
+        INSTANT: re.compile("TIMESTAMP WITH TIME ZONE"),
+    }
 
     def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
         """Return text that is compared by its bytes; other kinds need no change on DuckDB."""
         return compared_by_bytes(value) if kind is Kind.TEXT else value
+
+    def utc_time(self, instant: exp.Expr) -> exp.Expr:
+        """Return an instant as a timestamp in UTC, by way of its microseconds since 1970."""
+        return _call("MAKE_TIMESTAMP", _call("EPOCH_US", instant))
 
     def is_one_of(self, value: exp.Expr, keys: Sequence[exp.Expr], *, text: bool) -> exp.Expr:
         """Return the condition; for few texts, in the form that is fastest on DuckDB."""
@@ -114,6 +125,14 @@ class DuckDBDialect(Dialect):
         if text and 1 < len(keys) <= MOST_COMPARED:
             return exp.Is(this=paren(inside), expression=exp.true())
         return inside
+
+    def cast_or_null(
+        self, value: exp.Expr, column: Column, physical: str, target: str
+    ) -> exp.Expr:
+        """Return a TRY_CAST; an instant is cast in UTC, and not in the session's zone."""
+        if self.stored_types[INSTANT].fullmatch(physical) and column.kind in DAYS:
+            value = self.utc_time(value)
+        return super().cast_or_null(value, column, physical, target)
 
     def valid_text(self, value: exp.Expr) -> exp.Expr:
         """Return a text that is decoded again: a file may contain bytes that are not UTF-8."""
@@ -143,10 +162,19 @@ class SparkDialect(Dialect):
         Kind.DATE: re.compile("date"),
         Kind.TIMESTAMP: re.compile("timestamp_ntz"),
     }
+    stored_types: ClassVar[Types] = {
+        StoredAs.UUID: re.compile("string"),
+        StoredAs.CHAR: re.compile(r"(var)?char\(\d+\)|string"),
+        INSTANT: re.compile("timestamp"),
+    }
 
     def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
         """Return text, or NULL if it is long or not UTF-8; collations are refused."""
         return self.valid_text(short_or_null(value)) if kind is Kind.TEXT else value
+
+    def utc_time(self, instant: exp.Expr) -> exp.Expr:
+        """Return an instant as a timestamp in UTC, which is the zone of Tacit's sessions."""
+        return cast(instant, self.timestamp)
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
         """Return the integer that hexadecimal digits represent."""

@@ -52,7 +52,7 @@ def cast_to_declared(column: Column, physical: str, dialect: Dialect) -> exp.Exp
         )
     if _fits(column.kind, physical, dialect):
         return dialect.copied_value(value, column, physical)
-    return dialect.cast_or_null(value, column, physical, _target_type(column, dialect))
+    return dialect.cast_or_null(value, column, physical, target_type(column, dialect))
 
 
 def _fits(kind: Kind, physical: str, dialect: Dialect) -> bool:
@@ -96,7 +96,7 @@ def _text(value: exp.Expr, dialect: Dialect, text_bytes: int) -> exp.Expr:
     return bytewise(choose([(short, plain)], None), dialect, text=True)
 
 
-def _target_type(column: Column, dialect: Dialect) -> str:
+def target_type(column: Column, dialect: Dialect) -> str:
     """Return the type to which a column of another type is cast."""
     if column.kind is Kind.DECIMAL:
         after = min(_digits_after(column.step or Fraction(1)), MOST_AFTER)
