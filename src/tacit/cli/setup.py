@@ -10,6 +10,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tacit.cli import options
+from tacit.engines import unused_columns
 from tacit.engines.postgres_role import reader_of
 from tacit.engines.registry import (
     DUCKDB_SPEC,
@@ -62,10 +63,19 @@ def init(
     address, rule = _address(source, password)
     engine = open_engine(address, [Path(source).stem], project.parent, columns=())
     try:
-        found = [(table, engine.columns(table)) for table in engine.tables()]
+        found = [
+            (table, engine.columns(table), unused_columns(engine, table))
+            for table in engine.tables()
+        ]
     finally:
         engine.close()
     project.write_text(draft(address, rule, population, principal, found), encoding="utf-8")
+    left_out = sum(len(unused) for *_, unused in found)
+    if left_out:
+        click.echo(
+            f"{left_out} columns have types that no question can use. {project} lists them in "
+            "comments."
+        )
     click.echo(
         f"Wrote {project} with {len(found)} tables. No row was read.\n"
         f"Next: tacit budget {population} --epsilon 3 --delta 1e-6\n"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-from tacit.core import Column
+from tacit.core import Column, StoredAs
 from tacit.errors import TacitError
 from tacit.extras import normalised_name
 from tacit.numeric import plain
@@ -204,8 +204,23 @@ STORE = AddressRule("store", refuse=refuse_password, with_secret=with_password)
 # The draft of a project file for existing tables. Facts that only an owner knows are left out,
 # and the file is refused until the owner has added them.
 
-Found = tuple[tuple[str, ...], tuple[Column, ...]]
-"""The parts of a table's name, and its columns."""
+Unused = tuple[tuple[str, str], ...]
+"""The names and types of columns that no question can use."""
+
+Found = tuple[tuple[str, ...], tuple[Column, ...], Unused]
+"""The parts of a table's name, its columns, and the columns that are left out."""
+
+INSTEAD = (
+    (("json", "variant"), "extract a text or a number"),
+    (("[]", "array", "list"), "extract an element, or count the elements"),
+    (("struct", "map", "row", "record", "union", "composite"), "extract a field"),
+    (("bytea", "blob", "binary", "bit"), "compute a number or a text from it"),
+    (("timestamp",), "cast it to a timestamp of microseconds"),
+    (("interval", "time"), "extract a number, such as the seconds"),
+    (("geometry", "geography", "point", "polygon"), "extract a region or a number"),
+    (("uhugeint", "bignum", "decimal", "numeric"), "cast it to a decimal of 38 digits"),
+)
+"""How a view can make a supported column, by words in the name of the stored type."""
 
 
 def draft(
@@ -237,8 +252,9 @@ def draft(
         f"owners = [{_text(owner)}]",
         f"# budget: tacit budget {population} --epsilon 3 --delta 1e-6",
     ]
-    for table, columns in found:
+    for table, columns, unused in found:
         lines += ["", *_dataset(engine.name, population, table, columns)]
+        lines += [_left_out(name, stored) for name, stored in unused]
     return "\n".join(lines) + "\n"
 
 
@@ -261,10 +277,31 @@ def _dataset(
 
 
 def _column(column: Column) -> str:
-    if column.step is None:
+    facts = {
+        "step": None if column.step is None else plain(column.step),
+        "stored": None if column.stored is None else column.stored.value,
+        "zone": column.zone,
+    }
+    said = [f"{name} = {_text(fact)}" for name, fact in facts.items() if fact is not None]
+    if not said:
         return f"{_key(column.name)} = {_text(column.kind.value)}"
-    step = f"step = {_text(plain(column.step))}"
-    return f"{_key(column.name)} = {{ kind = {_text(column.kind.value)}, {step} }}"
+    note = ""
+    if column.zone is not None:
+        note = "  # the zone in whose local time questions read it"
+    elif column.stored in {StoredAs.MONEY, StoredAs.NUMERIC}:
+        note = "  # numbers are rounded to the step"
+    whole = ", ".join((f"kind = {_text(column.kind.value)}", *said))
+    return f"{_key(column.name)} = {{ {whole} }}{note}"
+
+
+def _left_out(name: str, stored: str) -> str:
+    """Return a comment about a column that no question can use; names are escaped."""
+    words = stored.lower()
+    instead = next(
+        (todo for known, todo in INSTEAD if any(word in words for word in known)),
+        "cast it to a supported type",
+    )
+    return f"# left out: {_text(name)}, of the type {_text(stored)}; in a view, {instead}"
 
 
 def _key(name: str) -> str:
