@@ -19,7 +19,7 @@ from tacit.errors import InvalidValue
 from tacit.plan import plan as nodes
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedKey
-from tacit.plan.expression import Case, Constant, Expression, Field, IsNull
+from tacit.plan.expression import Case, Constant, Expression, Field, IsNull, Period
 from tacit.plan.lowering import condition, number
 from tacit.plan.plan import PairFunction
 from tacit.plan.tally import (
@@ -41,7 +41,7 @@ from tacit.plan.tally import (
     UnitTally,
     VarianceReading,
 )
-from tacit.plan.type_check import NUMBERS, clamped_days, kind_of
+from tacit.plan.type_check import NUMBERS, clamped_days, day_column, is_day, kind_of
 
 FINEST = 12
 """Largest number of times that a grid halves its range: 12 halvings give 4,096 cells."""
@@ -352,15 +352,17 @@ def read(
 
 def number_or_days(argument: Expression, schema: Schema) -> tuple[grid_steps.Ranged, bool]:
     """Return a number, or a column of days as a number; and whether it is a column of days."""
-    if not isinstance(argument, Field) or not _is_day(argument, schema):
+    if not _is_day(argument, schema):
         return number(argument, schema), False
-    bounds = schema[argument.name].grid()  # refuses a column without bounds
-    days = clamped_days(schema[argument.name])
+    column = day_column(argument, schema)
+    bounds = column.grid()  # refuses a column without bounds
+    days = clamped_days(column)
     return grid_steps.Ranged(days, bounds.lowest, bounds.highest, bounds.step), True
 
 
 def _is_day(argument: Expression, schema: Schema) -> bool:
-    return isinstance(argument, Field) and schema[argument.name].kind is Kind.DATE
+    """Return whether an aggregate is asked of a column of days, or of the days of times."""
+    return isinstance(argument, Field | Period) and is_day(argument, schema)
 
 
 def _total(
@@ -400,7 +402,8 @@ def distinct_value(argument: Expression, schema: Schema) -> RowValue:
     """Return the value of which COUNT(DISTINCT ...) counts the distinct ones.
 
     A text, an integer, a Boolean or a day counts as it is stored, without clamping, also if it
-    is the only result of a CASE. Any other number counts in steps of its grid.
+    is the only result of a CASE. Any other number counts in steps of its grid, and so does the
+    day of a timestamp. Timestamps are refused: engines write them as texts in different ways.
     """
     match argument:
         case Field(name) if _is_stored(name, schema):
@@ -408,6 +411,14 @@ def distinct_value(argument: Expression, schema: Schema) -> RowValue:
         case Case(((wanted, Field(name)),), Constant(None)) if _is_stored(name, schema):
             column = schema[name]
             return StoredValue(column.name, column.kind, condition(wanted, schema))
+        case Field(name) if schema[name].kind is Kind.TIMESTAMP:
+            raise InvalidValue(
+                f"COUNT(DISTINCT ...) of {schema[name].name!r}, a timestamp column, is not "
+                f"supported; count its days, as in COUNT(DISTINCT CAST({name} AS DATE)), or "
+                f"its hours, as in COUNT(DISTINCT HOUR({name}))."
+            )
+        case Period() if is_day(argument, schema):
+            return clamped_days(day_column(argument, schema))
         case Field(name) if schema[name].bounds is None and not isinstance(
             schema[name], grid_steps.ComputedColumn
         ):

@@ -159,6 +159,11 @@ def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
             column = schema[name]
             if isinstance(column, grid_steps.ComputedColumn):
                 return column.value
+            if column.kind is Kind.TIMESTAMP:
+                raise InvalidValue(
+                    f"{column.name!r} is a timestamp column; use its day, as in CAST(seen AS "
+                    "DATE), or a part, as in EXTRACT(HOUR FROM seen)."
+                )
             grid = column.grid()
             if column.kind not in NUMBERS:
                 raise InvalidValue(

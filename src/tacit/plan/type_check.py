@@ -320,7 +320,7 @@ def _kind_of_days(operation: expr.Operation, left: Kind | None, right: Kind | No
     """Return the kind of arithmetic with a day: a number of days, or another day."""
     if Kind.TIMESTAMP in {left, right}:
         raise InvalidValue(
-            f"Timestamps are not supported beside {operation.value}; use their days, as in "
+            f"Timestamps are not supported with {operation.value}; use their days, as in "
             "CAST(seen AS DATE) + 7 or DATE_DIFF('day', seen, DATE '2026-01-31'), or compare "
             "them with a constant that is moved, as in seen > DATE '2026-01-31' - INTERVAL 7 "
             "DAY."

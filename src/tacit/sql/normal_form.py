@@ -431,9 +431,12 @@ def read_dates(node: Any, catalog: Catalog) -> Any:
 
 
 def _days(part: expr.Expression, catalog: Catalog) -> Kind | None:
-    """Return the kind of a column of dates or timestamps, or of the day of one."""
+    """Return the kind of a column of dates or timestamps, or of a day computed from one."""
     if isinstance(part, expr.Period):
         return Kind.DATE
+    if isinstance(part, expr.Arithmetic) and isinstance(part.right, expr.Constant):
+        moved = isinstance(part.right.value, int) and _days(part.left, catalog) is Kind.DATE
+        return Kind.DATE if moved else None
     if not isinstance(part, expr.Field):
         return None
     table, _, column = part.name.partition(".")

@@ -49,7 +49,7 @@ def join_tables(
     rows are limited before the join.
     """
     beside = {each.dataset for each in source.beside}
-    read = _converted(catalog, limited)
+    read = _read_as_converted(catalog, limited)
     if gathered is None:
         query = exp.select(*_cells(source.dataset, read, dialect), copy=False)
         query = query.from_(_limited_table(source.dataset, limited, catalog), copy=False)
@@ -72,7 +72,7 @@ def join_tables(
     return query
 
 
-def _converted(catalog: Catalog, limited: Mapping[str, str]) -> Catalog:
+def _read_as_converted(catalog: Catalog, limited: Mapping[str, str]) -> Catalog:
     """Return the catalogue for a join: values of limited tables have been converted before."""
     datasets = (
         replace(each, schema=each.schema.copied) if each.name in limited else each

@@ -12,8 +12,7 @@ are compared exactly:
 - Spark would move all rows to one executor to number the units. It returns the SHA-256 of a
   name, for which no collision is known.
 
-`question` returns the statement of an answer: the rows, the contributions to groups, and their
-sums.
+`question` returns the statement of an answer: rows, contributions to groups, and their sums.
 """
 
 from sqlglot import exp
