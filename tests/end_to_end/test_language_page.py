@@ -1,20 +1,33 @@
 """The page about the language says what is so."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from clinic import catalog
 
-from tacit.core.catalog import Limits
+from tacit.core.catalog import Catalog, Limits
+from tacit.core.domain import Column, Kind, Schema
 from tacit.core.loss import Loss
 from tacit.errors import TacitError
 from tacit.query.pricing import price
 from tacit.sql.parser import parse
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/sql.md").read_text()
-CATALOG = catalog(Limits(max_groups=3, max_rows=10))
+LIMITS = Limits(max_groups=3, max_rows=10)
 LOSS = Loss.zcdp("0.1", "1e-6")
+
+
+def with_times(known: Catalog) -> Catalog:
+    """Return the catalogue of the clinic, with a column of timestamps."""
+    first, *others = known.datasets
+    columns = (*first.schema.columns, Column("seen", Kind.TIMESTAMP, zone="Europe/Berlin"))
+    seen = replace(first, schema=Schema(columns))
+    return replace(known, datasets=(seen, *others))
+
+
+CATALOG = with_times(catalog(LIMITS))
 
 
 def blocks(kind: str) -> list[str]:

@@ -49,10 +49,15 @@ CONDITIONS = (
     "EXTRACT(WEEK FROM day) < 20",
     "ROUND(cost) > {number}",
     "CAST(mass AS INTEGER) <= {number}",
+    "HOUR(seen) < 12",
+    "CAST(seen AS DATE) + 7 > day",
+    "CAST(seen AS DATE) = '2020-02-29'",
+    "EXTRACT(ISODOW FROM seen) = 6 AND seen > '2020-02-29 12:00:00'",
 )
 KEYS = (
     *("ward", "ward", "doctor", "home", "smoker", "day", "DATE_TRUNC('month', day)", "visit"),
     *("COALESCE(ward, 'unknown')", "EXTRACT(DOY FROM day)"),
+    *("MINUTE(seen)", "DATE_TRUNC('year', seen)", "CAST(seen AS DATE)"),
 )
 MEASURES = (
     "COUNT(*)",
@@ -76,6 +81,8 @@ MEASURES = (
     "SUM(COALESCE(cost, 0))",
     "SUM(FLOOR(mass))",
     "AVG(SQRT(ABS(cost)))",
+    "SUM(HOUR(seen))",
+    "COUNT(DISTINCT CAST(seen AS DATE))",
 )
 SOURCES = (
     "visits",
