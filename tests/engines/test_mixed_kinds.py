@@ -24,6 +24,7 @@ from tacit.core.domain import Column, Keys, Kind, Schema, StoredAs
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import CheckedEngine, Engine
+from tacit.engines.print import relation
 from tacit.engines.reference import Reference, Row
 from tacit.errors import InvalidValue
 from tacit.plan.bounding import bound
@@ -271,3 +272,13 @@ def test_a_difference_of_dates_has_the_plan_that_it_had() -> None:
     texts = ("SUM(DATE_DIFF('day', day, DATE '2026-01-31'))", "SUM(DATE '2026-01-31' - day)")
     one, other = (canonical(parse(f"SELECT {text} FROM stays", catalog)) for text in texts)
     assert one == other
+
+
+def test_a_time_that_is_converted_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relation, "_read_as_converted", lambda catalog, _: catalog)
+    catalog, joined = known(DUCKDB), [text for text in ASKED if "JOIN calls" in text]
+    with on_duckdb() as engine:
+        assert any(
+            answer(engine, text, catalog) != answer(reference(DUCKDB), text, catalog)
+            for text in joined
+        )
