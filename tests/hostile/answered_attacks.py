@@ -14,6 +14,17 @@ LINKED = "SELECT COUNT(*) FROM visits JOIN patients ON visits.patient = patients
 PUBLIC = "SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = v.ward"
 
 ATTACKS = (
+    *answered(
+        "T7 days that are times",
+        COUNT,
+        "SELECT COUNT(*) FROM visits WHERE day > TIMESTAMP '2020-01-01'",
+        "SELECT COUNT(*) FROM visits WHERE date_trunc('day', day) = day",
+    ),
+    *answered(
+        "T7 days that are times",
+        "SELECT COUNT(*) FROM visits GROUP BY DATE_TRUNC('month', until)",
+        "SELECT COUNT(*) FROM visits GROUP BY DATE_TRUNC('month', DATE_TRUNC('day', until))",
+    ),
     *harmless(
         "T13 the schema of the declared table itself",
         COUNT,

@@ -43,17 +43,6 @@ PARTS = {part.value: part for part in DatePartName} | {
 SPANS = {span.value: span for span in Span}
 
 
-def replace_date_part(tree: exp.Expr) -> None:
-    """Write DATE_PART('hour', x) as EXTRACT(HOUR FROM x), in place; `admit` knows no names."""
-    for node in reversed(list(tree.find_all(exp.Anonymous))):  # inner ones first
-        if node.name.upper() not in {"DATE_PART", "DATEPART"}:
-            continue
-        match node.expressions:
-            case [exp.Literal(is_string=True) as part, exp.Expr() as day]:
-                name = exp.var(part.name.upper())
-                node.replace(exp.Extract(this=name, expression=day.copy()))
-
-
 def part_of(node: exp.Expr) -> tuple[DatePartName, exp.Expr] | None:
     """Return the date part that ``node`` extracts and its argument; None for other nodes."""
     if type(node) in FUNCTIONS:
