@@ -19,6 +19,7 @@ ATTACKS = (
         COUNT,
         "SELECT COUNT(*) FROM visits WHERE day > TIMESTAMP '2020-01-01'",
         "SELECT COUNT(*) FROM visits WHERE date_trunc('day', day) = day",
+        "SELECT COUNT(*) FROM visits WHERE date_trunc('day', day) = DATE '2020-01-01'",
     ),
     *answered(
         "T7 days that are times",
@@ -88,9 +89,9 @@ ATTACKS = (
     ),
     *harmless(
         "T7 a day of a period",
-        "SELECT COUNT(*) FROM visits WHERE day >= '2020-01-01' AND day < '2020-01-02'",
-        "SELECT COUNT(*) FROM visits WHERE date_trunc('day', day) = DATE '2020-01-01'",
-        "SELECT COUNT(*) FROM visits WHERE '2020-01-01' = DATE_TRUNC('day', day)",
+        "SELECT COUNT(*) FROM visits WHERE day >= '2020-01-01' AND day < '2020-02-01'",
+        "SELECT COUNT(*) FROM visits WHERE date_trunc('month', day) = DATE '2020-01-01'",
+        "SELECT COUNT(*) FROM visits WHERE '2020-01-01' = DATE_TRUNC('month', day)",
     ),
     *harmless(
         "T7 a part of a day",

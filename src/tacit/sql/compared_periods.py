@@ -41,14 +41,23 @@ def compare_days(node: Any) -> Any:
         return node
     made = type(node)(*[compare_days(getattr(node, name)) for name in names])
     match made:
-        case expr.Compare(comparison, expr.Period() as period, expr.Constant(value)):
+        case expr.Compare(comparison, expr.Period() as period, expr.Constant(value)) if (
+            _is_long(period)
+        ):
             return _comparison_of(comparison, period, value)
-        case expr.Compare(comparison, expr.Constant(value), expr.Period() as period):
+        case expr.Compare(comparison, expr.Constant(value), expr.Period() as period) if (
+            _is_long(period)
+        ):
             return _comparison_of(TURNED.get(comparison, comparison), period, value)
-        case expr.OneOf(expr.Period() as period, values):
+        case expr.OneOf(expr.Period() as period, values) if _is_long(period):
             equal = partial(_comparison_of, Comparison.EQUAL, period)
             return expr.Or(tuple(map(equal, values))) if len(values) > 1 else equal(values[0])
     return made
+
+
+def _is_long(period: expr.Period) -> bool:
+    """Return whether a period has several days. The day of a timestamp is compared as a day."""
+    return period.span is not expr.Span.DAYS
 
 
 def _comparison_of(
