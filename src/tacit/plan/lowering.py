@@ -42,6 +42,15 @@ def compare_column(
 ) -> grid_steps.Condition:
     """Return the condition that compares a column, without clamping, with a constant."""
     check_comparison(comparison, column)
+    if (
+        column.stored is not None
+        and isinstance(value, str)
+        and not column.stored.can_hold(value)
+    ):
+        raise InvalidValue(
+            f"No row of {column.name!r} can have this text, because UUIDs are read in lower "
+            "case with hyphens, and char without blanks at its end; write it in that form."
+        )
     if isinstance(value, int | Fraction):
         _comparable(Fraction(value), column)
     if column.kind is Kind.DATE and isinstance(value, datetime):

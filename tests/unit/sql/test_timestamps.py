@@ -1,5 +1,7 @@
 """Timestamps in questions: parts, periods, days and constants."""
 
+# ruff: noqa: S608 - our own texts
+
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -7,7 +9,7 @@ import pytest
 from clinic import catalog
 
 from tacit.core.catalog import Catalog, Limits
-from tacit.core.domain import Bounds, Column, Kind, Schema
+from tacit.core.domain import Bounds, Column, Kind, Schema, StoredAs
 from tacit.errors import InvalidValue
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import CaseKey, PeriodKey, StepsKey
@@ -17,6 +19,7 @@ from tacit.plan.expression import Comparison
 from tacit.sql.parser import parse
 from tacit.sql.printer import show
 
+BADGE = "0a0b0c0d-0000-0000-0000-00000000000f"
 YEAR = Bounds.days(date(2026, 1, 1), date(2026, 12, 31))
 
 
@@ -24,10 +27,14 @@ def made() -> Catalog:
     """The clinic, with timestamps."""
     known = catalog(Limits(1, 1))
     (table, *others) = known.datasets
-    more = (Column("seen", Kind.TIMESTAMP, YEAR), Column("ever", Kind.TIMESTAMP))
-    schema = Schema(
-        (*(c for c in table.schema.columns if c.name not in {"seen", "ever"}), *more)
+    more = (
+        Column("seen", Kind.TIMESTAMP, YEAR),
+        Column("ever", Kind.TIMESTAMP),
+        Column("badge", Kind.TEXT, stored=StoredAs.UUID),
+        Column("code", Kind.TEXT, stored=StoredAs.CHAR),
     )
+    names = {each.name for each in more}
+    schema = Schema((*(c for c in table.schema.columns if c.name not in names), *more))
     return replace(known, datasets=(replace(table, schema=schema), *others))
 
 
@@ -35,7 +42,7 @@ KNOWN = made()
 
 
 def conditions(where: str) -> grid_steps.Condition:
-    asked = f"SELECT COUNT(*) FROM visits WHERE {where}"  # noqa: S608
+    asked = f"SELECT COUNT(*) FROM visits WHERE {where}"
     found = bound(canonical(parse(asked, KNOWN)).plan, KNOWN).plan.condition
     assert isinstance(found, grid_steps.AllOf)
     [condition] = found.parts
@@ -58,11 +65,15 @@ def conditions(where: str) -> grid_steps.Condition:
 )
 def test_a_question_about_times_is_understood_and_printed(name: str, expression: str) -> None:
     key = expression.format(name)
-    plan = parse(f"SELECT {key} AS k, COUNT(*) AS n FROM visits GROUP BY {key}", KNOWN)  # noqa: S608
+    plan = parse(f"SELECT {key} AS k, COUNT(*) AS n FROM visits GROUP BY {key}", KNOWN)
     again = parse(show(plan, KNOWN), KNOWN)
     assert canonical(again).hash == canonical(plan).hash
     [bounded] = bound(canonical(plan).plan, KNOWN).plan.keys
     assert isinstance(bounded, CaseKey | PeriodKey | StepsKey)
+
+
+def test_texts_are_compared_in_the_form_in_which_they_are_read() -> None:
+    conditions(f"badge = '{BADGE}' OR code = ' ab'")
 
 
 def test_hours_are_public_groups() -> None:
@@ -122,6 +133,9 @@ def test_a_date_column_is_compared_with_a_timestamp_by_whole_days() -> None:
             "in the local time of their column",
         ),
         ("SELECT COUNT(*) FROM visits WHERE seen > TIMESTAMP '2026-01-01 25:00:00'", "written"),
+        (f"SELECT COUNT(*) FROM visits WHERE badge = '{BADGE.upper()}'", "read in lower case"),
+        (f"SELECT COUNT(*) FROM visits WHERE badge IN ('{BADGE}', 'a')", "read in lower case"),
+        ("SELECT COUNT(*) FROM visits WHERE code <> 'ab '", "without blanks at its end"),
     ],
 )
 def test_a_refusal_says_what_to_write(asked: str, said: str) -> None:
