@@ -23,6 +23,7 @@ BOUNDS: dict[Kind, tuple[Bounds, ...]] = {
         *(Bounds.days(DAYS[0], DAYS[2]), Bounds.days(DAYS[1], DAYS[1])),
         Bounds.days(date(1969, 12, 30), date(1970, 1, 5)),
     ),
+    Kind.TIMESTAMP: (Bounds.days(DAYS[0], DAYS[2]), Bounds.days(DAYS[1], DAYS[1])),
 }
 """Ranges around 0 and away from it, wide and of one point."""
 
@@ -40,9 +41,10 @@ STEPS = (Fraction(1, 100), Fraction(1, 10), Fraction(1), Fraction(1, 4))
 def column(name: str, choices: Choices) -> Column:
     """A column: sometimes with bounds and keys, and sometimes without."""
     kind = choices.one((*Kind, Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.TEXT))
-    bounded = kind in BOUNDS and not choices.once_in(2 if kind is Kind.DATE else 8)
+    dated = kind in {Kind.DATE, Kind.TIMESTAMP}
+    bounded = kind in BOUNDS and not choices.once_in(2 if dated else 8)
     keyed = kind in KEYS and choices.once_in(3)
-    summed = bounded and kind is not Kind.DATE and choices.once_in(3)
+    summed = bounded and not dated and choices.once_in(3)
     return Column(
         name,
         kind,

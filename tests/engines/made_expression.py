@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -28,6 +28,8 @@ from tacit.plan.expression import (
     OneOf,
     Operation,
     Or,
+    Period,
+    Span,
     Value,
 )
 from tacit.plan.steps import ComputedColumn
@@ -89,6 +91,8 @@ class Maker:
         found = self.choices.one(ORDINARY[kind])
         if isinstance(found, Decimal | float):
             return Fraction(round(found * 100), 100)
+        if isinstance(found, datetime) and self.choices.once_in(2):
+            return found
         if isinstance(found, date):
             return date(found.year, found.month, found.day)
         return found if found is not None else 0
@@ -104,6 +108,7 @@ def of_days(make: Maker) -> Expression:
     if bounded and make.choices.once_in(2):
         other = make.choices.one([*map(Field, bounded), Constant(make.value(Kind.DATE))])
         return Arithmetic(Operation.SUBTRACT, moved_day(make, bounded), other)
+    days += make.names(Kind.TIMESTAMP)
     if days:
         return DatePart(make.choices.one(tuple(DatePartName)), make.field(days))
     return make.choices.one(CONSTANTS)
@@ -255,7 +260,11 @@ def compare_text(make: Maker) -> Expression:
 
 
 def compare_days(make: Maker) -> Expression:
-    days = make.names(Kind.DATE)
+    days, times = make.names(Kind.DATE), make.names(Kind.TIMESTAMP)
+    if times and make.choices.once_in(2):
+        day = Period(Span.DAYS, make.field(times))
+        how = make.choices.one(tuple(Comparison))
+        return Compare(how, day, Constant(make.value(Kind.DATE)))
     if not days:
         return truth(make)
     other = make.choices.one([*map(Field, days), Constant(make.value(Kind.DATE))])

@@ -153,7 +153,7 @@ def _keys(make: Maker) -> list[Expression]:
 
 def _key(make: Maker) -> Expression:
     which = make.choices.below(10)
-    days = make.names(Kind.DATE)
+    days = make.names(Kind.DATE, Kind.TIMESTAMP)
     if which == 9 and days:
         return Period(make.choices.one(tuple(Span)), make.field(days))
     if which == 8 and days:
