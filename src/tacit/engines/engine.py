@@ -38,19 +38,24 @@ def nodes(
 ) -> Integers:
     """Return the counts of all nodes of a tree: group by group, and from the top level down.
 
-    A leaf whose group is not among ``groups`` is left out, like the sums of such a group.
+    A leaf whose group is not among ``groups`` is left out, like the sums of such a group. A
+    cell outside of the tree counts as the nearest one.
 
     Example:
         >>> from tacit.plan.steps import WholeSteps
         >>> tree = TreeTally(WholeSteps(0), levels=2, branching=2, high=1)
         >>> nodes(0, tree, (("north",),), [Leaf(0, ("north",), 3, 5)]).tolist()
         [0, 5, 0, 0, 0, 5]
+        >>> nodes(0, tree, (("north",),), [Leaf(0, ("north",), 9, 5)]).tolist()
+        [0, 5, 0, 0, 0, 5]
     """
     order = {group: row for row, group in enumerate(groups)}
     counts = np.zeros((len(groups), tally.cells), dtype=np.int64)
     for leaf in leaves:
         if leaf.place == place and leaf.group in order:
-            counts[order[leaf.group], leaf.cell] += leaf.rows
+            # no cell is outside, and if one were, nothing may fail on it
+            cell = min(max(leaf.cell, 0), tally.cells - 1)
+            counts[order[leaf.group], cell] += leaf.rows
     levels = [counts]
     for level in reversed(range(1, tally.levels)):
         below = levels[-1].reshape(len(groups), tally.branching**level, tally.branching)

@@ -82,21 +82,21 @@ def extreme(values: list[grid_steps.Ranged], *, greatest: bool) -> grid_steps.Ra
         (0, 0)
     """
     values = grid_steps.in_one_step(values)
+    # the constants themselves: the range of a constant can be wider, as that of a truth is
+    parts = [value.steps for value in values]
     known = [
-        v.low for v in values if isinstance(v.steps, grid_steps.WholeSteps) and _is_there(v)
+        part.value
+        for part in parts
+        if isinstance(part, grid_steps.WholeSteps) and part.value is not None
     ]
     low, high = min(value.low for value in values), max(value.high for value in values)
     if known and greatest:
         low = max(low, *known)
     elif known:
         high = min(high, *known)
-    steps = grid_steps.ExtremeSteps(greatest, tuple(value.steps for value in values))
+    steps = grid_steps.ExtremeSteps(greatest, tuple(parts))
     rounding = max(value.rounding for value in values)
     return grid_steps.Ranged(steps, low, high, values[0].step, rounding)
-
-
-def _is_there(value: grid_steps.Ranged) -> bool:
-    return value.steps != grid_steps.WholeSteps(None)
 
 
 def power(value: grid_steps.Ranged, exponent: Fraction) -> grid_steps.Ranged:
