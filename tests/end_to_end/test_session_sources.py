@@ -104,7 +104,9 @@ def test_labels_are_text_and_what_has_no_kind_is_left_out() -> None:
     frame = pd.DataFrame({"ward": pd.Categorical(["north", "south"])})
     frame["when"] = pd.to_datetime(["2026-01-01"] * 2).astype("datetime64[ns]")
     frame["zoned"] = frame["when"].dt.tz_localize("UTC")
-    assert kinds(frame) == {"ward": Kind.TEXT, "when": Kind.TIMESTAMP}
+    frame["long"] = pd.to_timedelta(["1 day"] * 2)
+    stamp = Kind.TIMESTAMP
+    assert kinds(frame) == {"ward": Kind.TEXT, "when": stamp, "zoned": stamp}
 
 
 def test_what_makes_a_table_fast_is_said_when_it_is_opened(opens: Opens) -> None:

@@ -1,6 +1,6 @@
 """Method calls give the same tree as SQL."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from clinic import catalog as clinic
@@ -185,7 +185,7 @@ def test_what_is_not_there_is_told() -> None:
     with pytest.raises(InvalidValue, match="A list cannot be used"):
         VISITS.where(col("age") == [1])
     with pytest.raises(InvalidValue, match="A datetime cannot be used"):
-        VISITS.where(col("day") == datetime(2020, 1, 1))  # noqa: DTZ001
+        VISITS.where(col("day") == datetime(2020, 1, 1, tzinfo=UTC))
     with pytest.raises(InvalidValue, match="supports only columns"):
         VISITS.group_by(k=col("age") + 1).per_unit(n=count())
     with pytest.raises(
