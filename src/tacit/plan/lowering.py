@@ -176,7 +176,8 @@ def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
             grid = column.grid()
             if column.kind not in NUMBERS:
                 raise InvalidValue(
-                    f"{column.name!r} is a {column.kind.value} column; a number is expected."
+                    f"{column.name!r} is a {column.kind.value} column; a number is expected, "
+                    "such as a number of days: day - DATE '2020-01-01'."
                 )
             clamped = grid_steps.ColumnSteps(column.name, column.kind, grid)
             rounding = grid.rounding_error(rows=1) if column.kind is Kind.FLOAT else Fraction(0)

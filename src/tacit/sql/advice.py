@@ -72,6 +72,20 @@ ADVICE: dict[type[exp.Expr], str] = {
     "privacy does not need a sample.",
     exp.Offset: "OFFSET is not supported; ask for all groups, or for the first ones with ORDER "
     "BY and LIMIT.",
+    exp.Placeholder: "A parameter, such as $1, :ward or ?, has no value here; write the value "
+    "itself, as in ward = 'north'.",
+    exp.Parameter: "A parameter, such as $1, :ward or ?, has no value here; write the value "
+    "itself, as in ward = 'north'.",
+    exp.Struct: "Braces are not supported. If they name a parameter, as in {{ward}}, write its "
+    "value itself, as in ward = 'north'.",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM is not supported; write x = 'a', or x IS NULL.",
+    exp.NullSafeNEQ: "IS DISTINCT FROM is not supported; write x <> 'a' OR x IS NULL.",
+    exp.AtTimeZone: "AT TIME ZONE is not supported: a timestamp is read in the zone that is "
+    "declared for its column. Leave it out, or ask the owner to declare another zone.",
+    exp.JSONExtractScalar: "-> and ->> are not supported; ask the owner for a view in which "
+    "the value is a column.",
+    exp.JSONExtract: "-> and ->> are not supported; ask the owner for a view in which the "
+    "value is a column.",
     exp.Glob: "GLOB is not supported; use LIKE with % for any text and _ for one character.",
     exp.SimilarTo: "SIMILAR TO is not supported; use LIKE with % for any text and _ for one "
     "character.",

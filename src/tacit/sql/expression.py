@@ -80,7 +80,10 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
             )
         case exp.Is():
             if not isinstance(node.expression, exp.Null):
-                raise InvalidValue("IS is supported only in IS NULL and IS NOT NULL.")
+                raise InvalidValue(
+                    "IS is supported only in IS NULL and IS NOT NULL; write smoker for smoker "
+                    "IS TRUE, and NOT COALESCE(smoker, FALSE) for smoker IS NOT TRUE."
+                )
             return expr.IsNull(expression(node.this, leaf))
         case exp.Case():
             return _case(node, leaf)
@@ -107,6 +110,12 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
         raise InvalidValue(
             f"{name} is an aggregate, and here a value of a row is needed; conditions on "
             "aggregates are written in HAVING, as in HAVING COUNT(*) > 100."
+        )
+    if isinstance(node, exp.Window):
+        raise InvalidValue(
+            "OVER is supported only for released values, as in SUM(COUNT(*)) OVER (), and here "
+            "a value of a row is needed; write a subquery with GROUP BY and the unit for a "
+            "value of each person, as in MIN(cost)."
         )
     raise InvalidValue(f"{name} is not supported in this part of a question; leave it out.")
 
@@ -203,7 +212,10 @@ def time_constant(written: str) -> datetime:
             return datetime.fromisoformat(written)
     except ValueError:
         pass  # such as 25 o'clock; refused below
-    raise InvalidValue("A timestamp must be written as TIMESTAMP '2026-01-31 12:00:00'.")
+    raise InvalidValue(
+        "A timestamp must be written as TIMESTAMP '2026-01-31 12:00:00', without a zone: it is "
+        "a local time of the column's zone."
+    )
 
 
 # Aggregates ----------------------------------------------------------------------------------

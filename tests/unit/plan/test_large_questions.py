@@ -110,7 +110,7 @@ def test_a_day_with_bounds_is_still_no_number() -> None:
         for column in SCHEMA.columns
     )
     visits = replace(CLINIC.dataset("visits"), schema=Schema(columns))
-    with pytest.raises(InvalidValue, match="is a date column; a number is expected"):
+    with pytest.raises(InvalidValue, match="such as a number of days: day - DATE"):
         quoted("SELECT SUM(day) FROM visits", replace(CLINIC, datasets=(visits,)))
 
 

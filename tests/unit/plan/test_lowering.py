@@ -130,7 +130,7 @@ def test_the_steps_of_a_case_are_those_of_its_parts() -> None:
     [
         (c(True), "A number is expected here"),
         (c("x"), "A number is expected here"),
-        (DAY, "'visits.day' is a date column; a number is expected"),
+        (DAY, "'visits.day' is a date column; a number is expected, such as a number of days"),
         (WARD, r"Column 'visits\.ward' holds texts, and this needs numbers"),
         (URGENT, r"Column 'visits\.urgent' holds booleans, and this needs numbers"),
         (Compare(MORE, STAY, c(1)), "A number is expected here"),

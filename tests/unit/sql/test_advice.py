@@ -108,6 +108,14 @@ SUGGESTED: dict[type[exp.Expr], Written] = {
     exp.RegexpILike: where("ward ILIKE 'n%'", "ward ILIKE 'n%'"),
     exp.Rand: ("Leave it out", "SELECT COUNT(*) FROM visits"),
     exp.TableSample: ("leave it out", "SELECT COUNT(*) FROM visits"),
+    exp.Placeholder: where("ward = 'north'", "ward = 'north'"),
+    exp.Parameter: where("ward = 'north'", "ward = 'north'"),
+    exp.Struct: where("ward = 'north'", "ward = 'north'"),
+    exp.NullSafeEQ: where("x = 'a', or x IS NULL", "ward = 'a' OR ward IS NULL"),
+    exp.NullSafeNEQ: where("x <> 'a' OR x IS NULL", "ward <> 'a' OR ward IS NULL"),
+    exp.AtTimeZone: ("Leave it out", "SELECT COUNT(*) FROM visits"),
+    exp.JSONExtractScalar: ("a view in which", "SELECT COUNT(*) FROM visits"),
+    exp.JSONExtract: ("a view in which", "SELECT COUNT(*) FROM visits"),
     exp.Offset: ("ORDER BY and LIMIT", f"{BY_WARD} ORDER BY n DESC LIMIT 3"),
 }
 

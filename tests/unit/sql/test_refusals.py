@@ -52,6 +52,35 @@ REFUSALS = [
     ("SELECT COUNT(*) AS a, COUNT(*) AS a FROM visits", "two are called 'a'"),
     ("SELECT COUNT(*) FROM visits LIMIT 1.5", "LIMIT must be a constant integer"),
     ("SELECT COUNT(*) FROM visits WHERE age IS TRUE", "IS NULL and IS NOT NULL"),
+    (
+        "SELECT COUNT(*) FROM visits WHERE smoker IS NOT TRUE",
+        r"NOT COALESCE\(smoker, FALSE\) for smoker IS NOT TRUE",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits WHERE ward IS DISTINCT FROM 'north'",
+        "^IS DISTINCT FROM is not supported; write x <> 'a' OR x IS NULL",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits WHERE ward IS NOT DISTINCT FROM 'north'",
+        "^IS NOT DISTINCT FROM is not supported",
+    ),
+    ("SELECT COUNT(*) FROM visits WHERE ward = $1", r"^A parameter, such as \$1"),
+    (
+        "SELECT COUNT(*) FROM visits WHERE ward = :ward",
+        "^A parameter, .*write the value itself",
+    ),
+    ("SELECT COUNT(*) FROM visits WHERE ward = ?", "^A parameter, .*write the value itself"),
+    ("SELECT COUNT(*) FROM visits WHERE ward = {{ward}}", "^Braces are not supported"),
+    (
+        "SELECT COUNT(*) FROM visits WHERE day AT TIME ZONE 'UTC' > '2020-01-01'",
+        "^AT TIME ZONE is not supported: a timestamp is read in the zone",
+    ),
+    ("SELECT COUNT(*) FROM visits WHERE ward ->> 'a' = 'b'", "^-> and ->> are not supported"),
+    ("SELECT COUNT(*) FROM visits WHERE ward -> 'a' = 'b'", "^-> and ->> are not supported"),
+    (
+        "SELECT COUNT(*) FROM (SELECT age, LAG(age) OVER (ORDER BY day) AS b FROM visits) WHERE b > 1",
+        "^OVER is supported only for released values",
+    ),
     ("SELECT COUNT(*) FROM visits WHERE age IN (NULL)", "without NULL"),
     ("SELECT COUNT(*) FROM visits WHERE age IN (pay)", "only constants"),
     (

@@ -89,6 +89,8 @@ def test_a_timestamp_constant_has_a_stored_form_of_its_own() -> None:
     asked = "SELECT COUNT(*) FROM visits WHERE seen > TIMESTAMP '2026-01-01 12:30:00.5'"
     with pytest.raises(InvalidValue, match="must be written as TIMESTAMP"):
         parse(asked, KNOWN)
+    with pytest.raises(InvalidValue, match="without a zone"):
+        parse(asked.replace("TIMESTAMP", "").replace("00.5", "00+01"), KNOWN)
     plan = parse(asked.replace("00.5", "00.500"), KNOWN)
     assert canonical(parse(show(plan, KNOWN), KNOWN)).hash == canonical(plan).hash
 
