@@ -164,7 +164,7 @@ class WindowRows:
         if self.window.frame is None:
             return (0, end_of_peers) if self.window.order else (0, count)
         before, after = self.window.frame
-        first = 0 if before is None else max(0, place - before)
+        first = 0 if before is None else min(count, max(0, place - before))
         last = count if after is None else min(count, place + after + 1)
         return first, max(first, last)
 

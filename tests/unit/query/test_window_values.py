@@ -84,6 +84,14 @@ def answer(select: str, *counts: int, rest: str = "", open_high: bool = False) -
             "SUM(COUNT(*)) OVER (ORDER BY ward ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING)",
             (30, 20, None),
         ),
+        (
+            "SUM(COUNT(*)) OVER (ORDER BY ward ROWS BETWEEN 2 FOLLOWING AND 9 FOLLOWING)",
+            (20, None, None),
+        ),
+        (
+            "MAX(COUNT(*)) OVER (ORDER BY ward ROWS BETWEEN 9 FOLLOWING AND 9 PRECEDING)",
+            (None, None, None),
+        ),
     ],
 )
 def test_windows_are_those_of_sql(select: str, wanted: tuple[int | None, ...]) -> None:
