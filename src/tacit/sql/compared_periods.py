@@ -5,7 +5,7 @@ itself is before the first period that starts at the constant or later. So a com
 periods becomes one of days, which engines compare without a computation. NULL stays NULL.
 """
 
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
@@ -64,6 +64,9 @@ def _comparison_of(
     comparison: Comparison, period: expr.Period, value: object
 ) -> expr.Expression:
     day = day_constant(value) if isinstance(value, str) else value
+    at_start = True
+    if isinstance(value, datetime):  # a period starts at midnight
+        day, at_start = value.date(), value.time() == time.min
     if not isinstance(day, date) or day > LATEST:
         raise InvalidValue(
             "DATE_TRUNC can be compared with a constant day before the year 9990, as in "
@@ -71,7 +74,8 @@ def _comparison_of(
         )
     start = period.span.start(day)
     after = period.span.start(start + timedelta(days=period.span.longest))
-    first = start if start == day else after  # the first period that starts at the day or later
+    # the first period that starts at the constant or later
+    first = start if start == day and at_start else after
 
     def is_day(which: Comparison, other: date) -> expr.Expression:
         return expr.Compare(which, period.day, expr.Constant(other))

@@ -1,6 +1,6 @@
 """DATE_TRUNC in conditions means what it says, for every day and comparison."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 
 import pytest
 from clinic import TABLE
@@ -41,6 +41,15 @@ def test_a_period_is_compared_by_its_first_day(
     assert counted(f"{asked}'{constant}' {comparison.value} {period}") == turned
     unlike = sum(not comparison.holds(span.start(day), constant) for day in DAYS)
     assert counted(f"{asked}NOT {period} {comparison.value} '{constant}'") == unlike
+
+
+@pytest.mark.parametrize("comparison", Comparison)
+@pytest.mark.parametrize("moment", ["2020-02-01 00:00:00", "2020-02-01 00:00:01"])
+def test_a_period_starts_at_midnight(comparison: Comparison, moment: str) -> None:
+    asked = "SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('month', until)"
+    starts = [datetime.combine(Span.MONTHS.start(day), time.min) for day in DAYS]
+    wanted = sum(comparison.holds(start, datetime.fromisoformat(moment)) for start in starts)
+    assert counted(f"{asked} {comparison.value} TIMESTAMP '{moment}'") == wanted
 
 
 def test_a_list_of_periods_is_one_of_days() -> None:
