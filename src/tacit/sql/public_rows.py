@@ -83,6 +83,8 @@ def _lists_keys(select: exp.Select) -> bool:
 
 def _listed_column(select: exp.Select, catalog: Catalog) -> tuple[str, str]:
     """Return the table and the column of which a SELECT lists the values."""
+    if not select.expressions:
+        raise InvalidValue("SELECT names no column; write one, as in SELECT DISTINCT ward.")
     source = select.args["from_"].this
     column = select.expressions[0].unalias()
     group = select.args.get("group")

@@ -136,6 +136,7 @@ def test_declared_keys_are_listed(text: str) -> None:
         (f"SELECT DISTINCT note {V}", "are not public"),
         (f"SELECT DISTINCT ward {V} WHERE stay > 3", "without a condition"),
         (f"SELECT DISTINCT ward, urgent {V}", "one column of one dataset"),
+        (f"SELECT DISTINCT {V}", "names no column"),
         (f"SELECT DISTINCT ward {V} ORDER BY stay", "only by themselves"),
         ("SELECT 1 WHERE TRUE", "needs FROM"),
         ("SELECT COUNT(*)", "needs FROM"),
