@@ -285,6 +285,7 @@ def statements(engine: str) -> Iterator[str]:
 # ------------------------------------------------------------------ questions
 
 TEXTS = {"id": UUIDS[0], "tag": UUIDS[0], "code": "ab", "status": "it's"}
+OTHER_TEXTS = {"id": UUIDS[1], "tag": UUIDS[1]}
 NUMBERS = ("price", "amount", "small", "whole", "big", "huge", "fine", "single", "double")
 TIMES = ("seen", "ever", "berlin", "behind")
 BOUNDED = ("seen", "berlin")
@@ -297,8 +298,8 @@ def questions(engine: str) -> Iterator[str]:
     for name, text in TEXTS.items():
         if engine in COLUMNS[name].types:
             yield f"SELECT COUNT({name}) FROM stays GROUP BY {name}"
-            key = quoted(text)
-            signs = (f"= {key}", f"<> {key}", "IS NULL", f"IN ('x', {key})")
+            key, other = quoted(text), quoted(OTHER_TEXTS.get(name, "x"))
+            signs = (f"= {key}", f"<> {key}", "IS NULL", f"IN ({other}, {key})")
             yield counts(f"{name} {sign}" for sign in signs)
     for name in NUMBERS:
         if engine in COLUMNS[name].types:

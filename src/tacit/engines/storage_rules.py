@@ -50,18 +50,19 @@ def check_types(dataset: Dataset | PublicTable, types: Mapping[str, str], known:
     enum are data, so the message does not contain them.
     """
     for column in dataset.schema.columns:
-        form, physical = form_of(column), types[column.name]
-        if form in known and _holds(form, physical, known):
-            continue
-        raise InvalidValue(
-            f"{dataset.name}.{column.name} is declared as {_describe(form)}, "
-            + (
-                f"but its type in the table is {type_name(physical)}. "
-                f"{_advice(column, physical, known, dataset.name)}"
-                if form in known
-                else "for which this engine has no type. Leave the column out of the dataset."
+        form = form_of(column)
+        declared = f"{dataset.name}.{column.name} is declared as {_describe(form)}"
+        if form not in known:
+            raise InvalidValue(
+                f"{declared}, for which this engine has no type. Leave the column out of the "
+                "dataset."
             )
-        )
+        physical = types[column.name]
+        if not _holds(form, physical, known):
+            raise InvalidValue(
+                f"{declared}, but its type in the table is {type_name(physical)}. "
+                f"{_advice(column, physical, known, dataset.name)}"
+            )
 
 
 def _describe(form: Form) -> str:
