@@ -7,6 +7,7 @@ ORDER BY and LIMIT into post-processing. The SQL text is not used outside of thi
 run plans.
 """
 
+import logging
 import re
 from dataclasses import replace
 
@@ -38,6 +39,11 @@ from tacit.sql.released import (
 from tacit.sql.union_all import merge_union
 
 WHOLE = re.compile("[0-9]{1,18}")
+
+logging.getLogger("sqlglot").addFilter(
+    # a warning about a statement that is no SELECT repeats it, and questions are not logged
+    lambda record: "contains unsupported syntax" not in record.getMessage()
+)
 
 
 # Keys, measures and post-processing ----------------------------------------------------------
@@ -208,6 +214,10 @@ cannot be encoded."""
 LONGEST_TEXT = 20_000
 """Largest number of characters of a question."""
 
+MOST_QUERIES = 50
+"""Largest number of subqueries and of queries in WITH. Each can read those before it, so that
+the time to find their columns grows with the square of their number."""
+
 DEEPEST_TREE = 100
 """Largest depth of a syntax tree; a deeper one could exhaust the stack."""
 
@@ -347,6 +357,11 @@ def _tree(text: str) -> exp.Query:
         )
     tree = statements[0]
     _check_depth(tree)
+    if len(list(tree.find_all(exp.Subquery, exp.CTE))) > MOST_QUERIES:
+        raise InvalidValue(
+            f"A question can have at most {MOST_QUERIES} subqueries and queries in WITH; write "
+            "fewer."
+        )
     respell(tree)
     admit(tree)
     return tree

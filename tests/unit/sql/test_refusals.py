@@ -32,6 +32,12 @@ REFUSALS = [
         "SELECT ward FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",
         "leaves out every aggregate of the query in FROM",
     ),
+    (
+        "WITH t0 AS (SELECT COUNT(*) AS n FROM visits)"
+        + "".join(f", t{i + 1} AS (SELECT n + n AS n FROM t{i})" for i in range(60))
+        + " SELECT n FROM t60",
+        "at most 50 subqueries",
+    ),
     ("SELECT COUNT(*) FROM visits LEFT JOIN visits v ON v.age = 3", "joined with itself"),
     ("SELECT WIDTH_BUCKET(age, 0, 9, 3), COUNT(*) FROM visits", "write bins as FLOOR"),
     ("SELECT QUANTILE(age) FROM visits", r"as in QUANTILE\(x, 0.9\)"),
@@ -239,3 +245,11 @@ def test_a_compiled_reader_that_stumbles_over_a_text_is_no_bug_of_ours(
     monkeypatch.setattr(parsing, "read", stumble)
     with pytest.raises(InvalidValue, match="SQL syntax error"):
         parse("SELECT -> 3", CLINIC)
+
+
+def test_a_statement_that_is_no_question_is_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with pytest.raises(InvalidValue, match="one SELECT"):
+        parse("CALL secret_function('a name')", CLINIC)
+    assert "name" not in caplog.text
