@@ -208,6 +208,26 @@ def test_groups_that_nobody_declared_need_a_delta(opens: Opens) -> None:
     assert answer["ward"].values == ("north", "south")
 
 
+def test_where_leaves_the_public_groups_that_it_can_select(opens: Opens) -> None:
+    text = "SELECT ward, COUNT(*) AS n{} FROM visits{} GROUP BY ward"
+    session, some = opens(), " WHERE ward IN ('north', 'east')"
+    answer = session.sql(text.format(", AVG(COUNT(*)) OVER () AS mean", some)).ask(epsilon=1)
+    assert answer["ward"].values == ("north", "east")
+    assert float(answer["mean"].values[0]) == pytest.approx(300, abs=40)  # 600 and 0 rows
+    with pytest.raises(InvalidValue, match="WHERE excludes every value"):
+        session.sql(text.format("", " WHERE ward = 'nroth'")).ask(epsilon="0.1")
+    assert session.status().spent == answer.standing.spent
+
+
+def test_a_quote_says_that_windows_include_groups_without_people(opens: Opens) -> None:
+    ranked = TEXT.replace(" FROM", ", RANK() OVER (ORDER BY COUNT(*)) AS place FROM")
+    said = "also one without people: ranks"
+    assert said in repr(opens().sql(ranked).quote(epsilon=1))
+    assert said not in repr(opens().sql(TEXT).quote(epsilon=1))
+    secret = opens(keys={}).sql(ranked).quote(epsilon=1, delta="1e-10")
+    assert said not in repr(secret)
+
+
 def test_a_budget_that_is_full_answers_nothing(opens: Opens) -> None:
     session = opens()
     with pytest.raises(BudgetExceeded, match="does not fit into the budget of 'patients'"):

@@ -20,6 +20,7 @@ from tacit.plan.aggregate_tallies import finest, present, read
 from tacit.plan.bounded_plan import (
     BoundedKey,
     BoundedPlan,
+    ColumnKey,
     groups_touched,
 )
 from tacit.plan.contribution_limits import groups_of, limits_before_join, limits_of
@@ -27,6 +28,7 @@ from tacit.plan.group_keys import GROUPED, bound_key
 from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
 from tacit.plan.lowering import condition, number
 from tacit.plan.marginal_tables import MarginalTable, marginal_tables
+from tacit.plan.narrowed_keys import narrow
 from tacit.plan.patterns import not_too_many_patterns
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.tally import Reading, Tally, UnitTally
@@ -291,7 +293,7 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     # a subquery can have patterns too, over columns that the outer question does not have
     tables = tuple(dict.fromkeys(rows.source.datasets))
     not_too_many_patterns(plan, scope_of(tables, catalog))
-    keys = tuple(bound_key(key, scope) for key in plan.keys)
+    keys = tuple(_possible_key(key, rows) for key in plan.keys)
     _check_answer_size(plan, keys)
     not_too_many_terms(plan.source, plan.keys, plan.measures)
     tallies: list[Tally] = []
@@ -343,6 +345,16 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         # the slacks of the table that leaves out the most
         slacks = max((each.slacks for each in marginals), key=lambda each: each != slacks)
     return Bound(bounded, readings, slacks, left_out, least, people, complete, marginals)
+
+
+def _possible_key(key: nodes.GroupKey, rows: Rows) -> BoundedKey:
+    """Return the groups of ``key`` that rows can be in under the conditions of the question."""
+    found = bound_key(key, rows.scope)
+    conditions: list[grid_steps.Condition] = [rows.condition]
+    below = rows.source.gathered
+    if below is not None and isinstance(found, ColumnKey) and found.column in below.keys:
+        conditions.append(below.condition)
+    return narrow(found, key.expression, conditions, rows.scope)
 
 
 def _plain_aggregate(

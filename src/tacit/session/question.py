@@ -13,7 +13,8 @@ from tacit.errors import InvalidValue
 from tacit.frame import FrameQuery
 from tacit.ledger import Status, Terms, Units
 from tacit.numeric import Number, exact, plain
-from tacit.plan import Field, Reading, TotalReading, bound, canonical, source_of
+from tacit.plan import Field, Reading, TotalReading, bound, canonical, every, source_of
+from tacit.plan.expression import WindowValue
 from tacit.query import (
     SIZES,
     Advice,
@@ -314,9 +315,20 @@ class Preview:
                 + " are shown."
             )
         lines += coverage(self.quote.bound, self.quote.population.unit.name)
+        if self._has_windows_over_empty_groups:
+            lines.append(
+                "Every public group is a row of the answer, also one without people: ranks, "
+                "and averages and counts with OVER, include it."
+            )
         lines += [f"Cheaper: {each}." for each in self.advice]
         lines += [f"It assumes that {each}." for each in self.quote.assumptions]
         return tuple(lines)
+
+    @property
+    def _has_windows_over_empty_groups(self) -> bool:
+        asked = self.quote.question
+        has_windows = any(every(asked.post, WindowValue))
+        return has_windows and bool(asked.plan.keys) and not self.quote.survival
 
     def __repr__(self) -> str:
         return "\n".join((text(self.columns), "", *self.notes))
