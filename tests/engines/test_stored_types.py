@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 import postgres_over
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import stored_types
 from spark_session import local
@@ -16,6 +19,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.domain import Column, Kind
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
+from tacit.engines.duckdb_files import open_parquet, show_parquet
 from tacit.engines.engine import CheckedEngine, Engine
 from tacit.engines.print.copy_statement import CopiedRows, types_of
 from tacit.engines.print.sql_dialects import DUCKDB as DIALECT
@@ -153,11 +157,38 @@ def test_a_draft_declares_stored_types_and_lists_what_is_left_out() -> None:
         'id = { kind = "text", stored = "uuid" }',
         'status = { kind = "text", stored = "enum" }',
         'came = { kind = "timestamp", zone = "UTC" }  # the zone',
-        '# left out: "tags", of the type "VARCHAR[]"; in a view, extract an element',
-        '# left out: "place", of the type "STRUCT"; in a view, extract a field',
-        '# left out: "photo", of the type "BLOB"; in a view, compute a number',
-        '# left out: "a\\nb = 1", of the type "TIME"; in a view, extract a number',
+        '# left out: "tags", of the type "VARCHAR[]"; in a view or a copy, extract an element',
+        '# left out: "place", of the type "STRUCT"; in a view or a copy, extract a field',
+        '# left out: "photo", of the type "BLOB"; in a view or a copy, compute a number',
+        '# left out: "a\\nb = 1", of the type "TIME"; in a view or a copy, extract a number',
     ):
         assert f"\n{line}" in written
     assert "secret" not in written
     assert "hiv" not in written
+
+
+def test_a_parquet_file_has_zoned_nanoseconds_and_lists_what_is_left_out(
+    tmp_path: Path,
+) -> None:
+    """As pandas writes it: datetime64[ns, UTC], beside columns that no question can use."""
+    nanoseconds = [1_772_582_399_999_999_999, None, -1]
+    columns = {
+        "came": pa.array(nanoseconds, pa.timestamp("ns", tz="UTC")),
+        "tags": pa.array([["a"], None, []], pa.list_(pa.string())),
+        "wide": pa.array([1, None, 2], pa.decimal256(50, 0)),
+    }
+    path = tmp_path / "visits.parquet"
+    pq.write_table(pa.table(columns), path)
+    engine = open_parquet(str(path), "visits", columns=["came"])
+    (came,) = engine.columns(("visits",))
+    assert (came.name, came.kind, came.zone) == ("came", Kind.TIMESTAMP, "UTC")
+    assert engine.unused_columns(("visits",)) == (
+        ("tags", "VARCHAR[]"),
+        ("wide", "DECIMAL of more than 38 digits"),
+    )
+    engine.close()
+    with duckdb.connect() as connection:
+        show_parquet(connection, str(path), "visits")
+        found = connection.execute("SELECT epoch_us(came) FROM visits").fetchall()
+    # to the nearest microsecond
+    assert [value for (value,) in found] == [1_772_582_400_000_000, None, 0]

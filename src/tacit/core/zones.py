@@ -16,8 +16,9 @@ from tacit.errors import InvalidValue
 UTC_ZONE = "UTC"
 FIXED = re.compile(r"([+-])(0[0-9]|1[0-4]):([0-5][0-9])")
 FIRST_CHANGE, LAST_CHANGE = datetime(1970, 1, 1), datetime(2050, 1, 1)  # noqa: DTZ001
-SECOND, WEEK = timedelta(seconds=1), timedelta(weeks=1)
-"""No zone changes twice within a week, since 1970."""
+SECOND, LOOKED = timedelta(seconds=1), timedelta(days=3)
+"""Differences are compared every three days. The shortest time between two changes of a zone is
+seven days less one hour, in America/Recife in October 2000."""
 
 Change = tuple[datetime, int]
 """A time in UTC, without a zone, and the seconds by which local time is ahead from then on."""
@@ -47,10 +48,10 @@ def changes_of(zone: str) -> tuple[int, tuple[Change, ...]]:
     time, ahead = FIRST_CHANGE, _ahead(known, FIRST_CHANGE)
     first = ahead
     while time < LAST_CHANGE:
-        after = _ahead(known, time + WEEK)
+        after = _ahead(known, time + LOOKED)
         if after != ahead:
             found.append((_first_second(known, time, ahead), after))
-        time, ahead = time + WEEK, after
+        time, ahead = time + LOOKED, after
     return first, tuple(found)
 
 
@@ -84,8 +85,8 @@ def _ahead(zone: ZoneInfo, time: datetime) -> int:
 
 
 def _first_second(zone: ZoneInfo, time: datetime, ahead: int) -> datetime:
-    """Return the first second of the week after ``time`` with another difference to UTC."""
-    low, high = 0, int(WEEK / SECOND)
+    """Return the first second after ``time`` with another difference, within three days."""
+    low, high = 0, int(LOOKED / SECOND)
     while high - low > 1:
         middle = (low + high) // 2
         if _ahead(zone, time + middle * SECOND) == ahead:

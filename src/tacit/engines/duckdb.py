@@ -149,9 +149,13 @@ class DuckDB:
     dialect = DUCKDB
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, database: str | None = None
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        database: str | None = None,
+        unused: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self._connection = connection
+        self._unused = unused
         self._database = database
         self._idle: deque[duckdb.DuckDBPyConnection] = deque()
         self._rehearsed = RehearsalCache()
@@ -192,7 +196,8 @@ class DuckDB:
 
     def unused_columns(self, table: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """Return the names and types of the columns that no question can use."""
-        return columns_without_kind(self._types(table), TYPES)
+        # those of a file or a data frame are not in its table
+        return columns_without_kind(self._types(table), TYPES) + self._unused
 
     def _types(self, table: tuple[str, ...]) -> dict[str, str]:
         try:

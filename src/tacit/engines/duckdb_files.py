@@ -26,17 +26,22 @@ from tacit.engines.duckdb import ATTACHED, TYPES, DuckDB, attach, quoted_name, q
 from tacit.engines.prepare import Run
 from tacit.engines.print.copy_statement import facts_in
 from tacit.engines.print.sql_dialects import DUCKDB
-from tacit.engines.storage_rules import kinds
+from tacit.engines.storage_rules import columns_without_kind, kinds
 from tacit.errors import InvalidValue
+
+Unused = tuple[tuple[str, str], ...]
+"""Names and types of the columns that no question can use."""
 
 WIDENED = {
     "VARCHAR": re.compile("ENUM.*", re.DOTALL),
     "TIMESTAMP": re.compile("TIMESTAMP_(S|MS|NS)"),
+    "TIMESTAMP WITH TIME ZONE": re.compile("TIMESTAMPTZ_NS"),
 }
 """Patterns of types of files and data frames, by the type to which they are converted."""
 
 LENIENT = "utf8_validation"
 MOST_DIGITS = 38
+WIDE_DECIMAL = "DECIMAL of more than 38 digits"
 NARROWER = (
     "Write it again with at most 20 digits before the point and 18 after it, for example with "
     "pyarrow as decimal128(38, 18)."
@@ -63,13 +68,13 @@ def open_parquet(
     """
     connection = duckdb.connect()
     try:
-        show_parquet(connection, path, name, columns)
+        unused = show_parquet(connection, path, name, columns)
         for database, file in (copies or {}).items():
             attach(connection, file, database)
     except InvalidValue:
         connection.close()
         raise
-    return DuckDB(connection)
+    return DuckDB(connection, unused=unused)
 
 
 def show_parquet(
@@ -77,8 +82,10 @@ def show_parquet(
     path: str,
     name: str,
     columns: Collection[str] | None = None,
-) -> None:
+) -> Unused:
     """Create ``name`` as a view of a Parquet file, and allow statements to read this file only.
+
+    The result is the names and types of the columns that no question can use.
 
     Guarantee: each value of ``columns`` can be read; None means all columns.
     """
@@ -95,12 +102,13 @@ def show_parquet(
                 f"{path} stores the column {column!r} as a decimal of more than {MOST_DIGITS} "
                 f"digits, which DuckDB reads as rounded floats. {NARROWER}"
             )
-        _create_widened(connection, "VIEW", name, source, without=lossy)
+        unused = _create_widened(connection, "VIEW", name, source, without=lossy)
         connection.execute(f"SET allowed_paths = [{file}]")
     except duckdb.Error as error:
         raise InvalidValue(refusal) from error
     wanted = [each for each in stored if columns is None or each[0] in columns]
     _check_decoding(connection, path, name, wanted)
+    return unused
 
 
 def show_valid_parquet(
@@ -202,7 +210,7 @@ def open_frame(frame: object, name: str) -> DuckDB:
         # columns of objects are text; their values are not inspected
         connection.execute("SET pandas_analyze_sample = 0")
         connection.register("given", frame)
-        _create_widened(connection, "TABLE", name, "given")
+        unused = _create_widened(connection, "TABLE", name, "given")
         connection.unregister("given")
     except duckdb.Error as error:
         connection.close()
@@ -216,7 +224,7 @@ def open_frame(frame: object, name: str) -> DuckDB:
             f"DuckDB cannot read a {type(frame).__name__} object as a table. Pass a pandas, "
             "Polars or Arrow table, or the path of a Parquet file."
         ) from error
-    return DuckDB(connection)
+    return DuckDB(connection, unused=unused)
 
 
 def _create_widened(
@@ -225,10 +233,14 @@ def _create_widened(
     name: str,
     source: str,
     without: Collection[str] = (),
-) -> None:
-    """Create ``name`` with the columns of ``source`` that have a kind, perhaps converted."""
+) -> Unused:
+    """Create ``name`` with the columns of ``source`` that have a kind, perhaps converted.
+
+    The result is the names and types of the other columns.
+    """
     found = connection.execute(f"SELECT * FROM {source} LIMIT 0").description  # noqa: S608
     types = {column: str(kind) for column, kind, *_ in found if column not in without}
+    lossy = tuple((column, WIDE_DECIMAL) for column in without)
     read = {
         column: next((wide for wide, near in WIDENED.items() if near.fullmatch(kind)), kind)
         for column, kind in types.items()
@@ -240,6 +252,7 @@ def _create_widened(
     )
     made = f"CREATE {what} {quoted_name(name)} AS SELECT {asked} FROM {source}"  # noqa: S608
     connection.execute(made)
+    return columns_without_kind(read, TYPES) + lossy
 
 
 def _column_expression(name: str, kind: str, wide: str, what: str) -> str:

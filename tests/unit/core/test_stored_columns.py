@@ -69,6 +69,14 @@ def test_the_table_of_a_zone_is_right_in_every_hour_of_a_change(zone: str) -> No
         assert seconds_ahead(zone, start - timedelta(microseconds=1)) != ahead
 
 
+def test_two_changes_within_a_week_are_both_in_the_table() -> None:
+    """Recife had daylight saving time for seven days less one hour in October 2000."""
+    month = [
+        at for at, _ in changes_of("America/Recife")[1] if (at.year, at.month) == (2000, 10)
+    ]
+    assert [at.isoformat() for at in month] == ["2000-10-08T03:00:00", "2000-10-15T02:00:00"]
+
+
 def test_beyond_the_table_the_last_difference_applies() -> None:
     assert seconds_ahead("Europe/Berlin", datetime(9999, 7, 1)) == 3600  # noqa: DTZ001
     assert seconds_ahead("-03:30", datetime(9999, 7, 1)) == -12600  # noqa: DTZ001
