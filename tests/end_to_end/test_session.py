@@ -219,6 +219,23 @@ def test_where_leaves_the_public_groups_that_it_can_select(opens: Opens) -> None
     assert session.status().spent == answer.standing.spent
 
 
+def test_a_quote_names_texts_that_are_not_declared_keys(opens: Opens) -> None:
+    text = "SELECT COUNT(*) AS n FROM visits WHERE ward {}"
+    for where, said in [
+        ("= 'nroth'", ["nroth"]),
+        ("IN ('north', 'suoth')", ["suoth"]),
+        ("<> 'nroth' AND (pay > 3 OR NOT ward = 'e')", ["nroth", "e"]),
+        ("IN ('north', 'south')", []),
+    ]:
+        notes = opens().sql(text.format(where)).quote(epsilon=1).notes
+        wrong = [each for each in notes if "not a declared key" in each]
+        assert wrong == [
+            f"{each!r} in WHERE is not a declared key of visits.ward." for each in said
+        ]
+    secret = opens(keys={}).sql(text.format("= 'nroth'")).quote(epsilon=1)
+    assert "not a declared key" not in repr(secret)
+
+
 def test_a_quote_says_that_windows_include_groups_without_people(opens: Opens) -> None:
     ranked = TEXT.replace(" FROM", ", RANK() OVER (ORDER BY COUNT(*)) AS place FROM")
     said = "also one without people: ranks"

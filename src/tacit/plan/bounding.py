@@ -28,7 +28,7 @@ from tacit.plan.group_keys import GROUPED, bound_key
 from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
 from tacit.plan.lowering import condition, number
 from tacit.plan.marginal_tables import MarginalTable, marginal_tables
-from tacit.plan.narrowed_keys import narrow
+from tacit.plan.narrowed_keys import narrow, unlisted_constants
 from tacit.plan.patterns import not_too_many_patterns
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.tally import Reading, Tally, UnitTally
@@ -271,6 +271,8 @@ class Bound:
     """The columns of which every row has a listed key, by declaration."""
     tables: tuple[MarginalTable, ...] = ()
     """The grouping sets of a question with several tables; the plan is about the finest."""
+    unlisted: tuple[tuple[str, str], ...] = ()
+    """Columns with declared keys, each with a text in WHERE that is not one of them."""
 
 
 def least_people(tables: tuple[str, ...], catalog: Catalog) -> int:
@@ -344,7 +346,10 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         marginals = marginal_tables(plan, bounded, readings, (slacks, opened), complete)
         # the slacks of the table that leaves out the most
         slacks = max((each.slacks for each in marginals), key=lambda each: each != slacks)
-    return Bound(bounded, readings, slacks, left_out, least, people, complete, marginals)
+    unlisted = unlisted_constants([rows.condition], scope)
+    return Bound(
+        bounded, readings, slacks, left_out, least, people, complete, marginals, unlisted
+    )
 
 
 def _possible_key(key: nodes.GroupKey, rows: Rows) -> BoundedKey:

@@ -19,6 +19,7 @@ from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedKey, ColumnKey, PeriodKey, StepsKey
 from tacit.plan.lowering import number
 from tacit.plan.possible_truths import Facts, Within, is_about, moment, truths
+from tacit.plan.tree_walk import every
 
 MOST_SHOWN = 5
 """Largest number of keys that a refusal lists."""
@@ -70,6 +71,33 @@ def _and_parts(conditions: Iterable[grid_steps.Condition]) -> Iterator[grid_step
             yield from _and_parts(each.parts)
         else:
             yield each
+
+
+def unlisted_constants(
+    conditions: Iterable[grid_steps.Condition], schema: Schema
+) -> tuple[tuple[str, str], ...]:
+    """Return the columns with declared keys, each with a text that it is compared with.
+
+    Only texts that are not among the keys are returned; most often they are misspelt.
+
+    Example:
+        >>> from tacit.core import Column, Keys
+        >>> schema = Schema((Column("ward", Kind.TEXT, keys=Keys(("north", "south"))),))
+        >>> wrong = grid_steps.ColumnOneOf("ward", Kind.TEXT, ("nroth", "south"))
+        >>> unlisted_constants([wrong], schema)
+        (('ward', 'nroth'),)
+    """
+    tested = tuple(conditions)
+    compared = every(tested, grid_steps.CompareColumn)
+    written: list[tuple[str, object]] = [(one.name, one.value) for one in compared]
+    for many in every(tested, grid_steps.ColumnOneOf):
+        written += [(many.name, value) for value in many.values]
+    found = []
+    for name, value in dict.fromkeys(written):
+        keys = schema[name].keys
+        if isinstance(value, str) and keys is not None and value not in keys.values:
+            found.append((name, value))
+    return tuple(found)
 
 
 # What is known of groups ---------------------------------------------------------------------

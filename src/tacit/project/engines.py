@@ -301,7 +301,8 @@ def _left_out(name: str, stored: str) -> str:
         (todo for known, todo in INSTEAD if any(word in words for word in known)),
         "cast it to a supported type",
     )
-    return f"# left out: {_text(name)}, of the type {_text(stored)}; in a view or a copy, {instead}"
+    what = f"{_text(name)}, of the type {_text(stored)}"
+    return f"# left out: {what}; in a view or a copy, {instead}"
 
 
 def _key(name: str) -> str:

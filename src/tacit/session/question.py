@@ -320,6 +320,10 @@ class Preview:
                 "Every public group is a row of the answer, also one without people: ranks, "
                 "and averages and counts with OVER, include it."
             )
+        lines += [
+            f"{value!r} in WHERE is not a declared key of {column}."
+            for column, value in self.quote.bound.unlisted
+        ]
         lines += [f"Cheaper: {each}." for each in self.advice]
         lines += [f"It assumes that {each}." for each in self.quote.assumptions]
         return tuple(lines)
