@@ -284,8 +284,10 @@ def least_people(tables: tuple[str, ...], catalog: Catalog) -> int:
     return max((each.min_people or 0 for each in _private(tables, catalog)), default=0)
 
 
-def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
+def bound(plan: nodes.Plan, catalog: Catalog, *, every_key: bool = False) -> Bound:
     """Return ``plan`` with all contributions bounded as the owner declared.
+
+    Public keys that the conditions exclude are left out, unless ``every_key`` is true.
 
     Guarantee: the result is a function of the question and the catalogue; no data is read.
     """
@@ -295,9 +297,12 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     # a subquery can have patterns too, over columns that the outer question does not have
     tables = tuple(dict.fromkeys(rows.source.datasets))
     not_too_many_patterns(plan, scope_of(tables, catalog))
-    keys = tuple(_possible_key(key, rows) for key in plan.keys)
-    _check_answer_size(plan, keys)
+    keys = tuple(bound_key(key, scope) for key in plan.keys)
     not_too_many_terms(plan.source, plan.keys, plan.measures)
+    if not every_key:
+        named = zip(keys, plan.keys, strict=True)
+        keys = tuple(_possible_key(key, each.expression, rows) for key, each in named)
+    _check_answer_size(plan, keys)
     tallies: list[Tally] = []
     if any(key.keys is None for key in keys):
         tallies.append(UnitTally())
@@ -352,14 +357,13 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     )
 
 
-def _possible_key(key: nodes.GroupKey, rows: Rows) -> BoundedKey:
+def _possible_key(key: BoundedKey, expression: expr.Expression, rows: Rows) -> BoundedKey:
     """Return the groups of ``key`` that rows can be in under the conditions of the question."""
-    found = bound_key(key, rows.scope)
     conditions: list[grid_steps.Condition] = [rows.condition]
     below = rows.source.gathered
-    if below is not None and isinstance(found, ColumnKey) and found.column in below.keys:
+    if below is not None and isinstance(key, ColumnKey) and key.column in below.keys:
         conditions.append(below.condition)
-    return narrow(found, key.expression, conditions, rows.scope)
+    return narrow(key, expression, conditions, rows.scope)
 
 
 def _plain_aggregate(

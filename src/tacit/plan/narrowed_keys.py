@@ -8,8 +8,8 @@ Guarantee: the result is a function of the question and the catalogue. Engines d
 a key that is not listed, so that sensitivities hold for every list.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from tacit.core import Key, Kind, Schema
@@ -18,7 +18,15 @@ from tacit.plan import expression as expr
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedKey, ColumnKey, PeriodKey, StepsKey
 from tacit.plan.lowering import number
-from tacit.plan.possible_truths import Facts, Within, is_about, moment, truths
+from tacit.plan.possible_truths import (
+    Facts,
+    Within,
+    is_about,
+    moment,
+    restrict,
+    sure_truths,
+    truths,
+)
 from tacit.plan.tree_walk import every
 
 MOST_SHOWN = 5
@@ -54,7 +62,8 @@ def narrow(
     about = [part for part in _and_parts(conditions) if is_about(part, groups.facts(0, 1))]
     if not about:
         return key
-    kept = tuple(values[place] for place in groups.that_can(grid_steps.AllOf(tuple(about))))
+    found = groups.that_can(grid_steps.AllOf(tuple(about)))
+    kept = tuple(value for value in values if value in found)
     if not kept:
         shown = ", ".join(map(repr, values[:MOST_SHOWN]))
         more = ", ..." if len(values) > MOST_SHOWN else ""
@@ -92,12 +101,13 @@ def unlisted_constants(
     written: list[tuple[str, object]] = [(one.name, one.value) for one in compared]
     for many in every(tested, grid_steps.ColumnOneOf):
         written += [(many.name, value) for value in many.values]
-    found = []
-    for name, value in dict.fromkeys(written):
-        keys = schema[name].keys
-        if isinstance(value, str) and keys is not None and value not in keys.values:
-            found.append((name, value))
-    return tuple(found)
+    declared = {name: schema[name].keys for name, _ in written}
+    listed = {name: set(keys.values) for name, keys in declared.items() if keys is not None}
+    return tuple(
+        (name, value)
+        for name, value in dict.fromkeys(written)
+        if isinstance(value, str) and name in listed and value not in listed[name]
+    )
 
 
 # What is known of groups ---------------------------------------------------------------------
@@ -105,96 +115,127 @@ def unlisted_constants(
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """The groups of a key: for each, an interval that contains a column's value, or a number's.
+    """The groups of a key, in ascending order: intervals that contain values of their rows.
 
-    ``exact`` are numbers of the row that equal the key, with the keys; ``ranges`` are intervals
-    of the column ``name``. If the intervals are ``ordered``, neighbours can be merged.
+    ``within`` returns an interval for the groups from one place to before another; it contains
+    the columns and numbers in ``names``. The numbers in ``exact`` equal the key. Intervals are
+    computed where they are needed, because a key can have many groups.
     """
 
-    ranges: list[Within]
+    values: tuple[Key, ...]
     names: tuple[str | grid_steps.Steps, ...]
-    exact: tuple[tuple[grid_steps.Steps, list[Within]], ...] = ()
-    ordered: bool = False
+    within: Callable[[int, int], Within]
+    exact: tuple[grid_steps.Steps, ...] = field(default=())
 
     def facts(self, first: int, last: int) -> Facts:
         """Return what is known of the rows of the groups from ``first`` to before ``last``."""
-        found = {name: _merge(self.ranges, first, last) for name in self.names}
-        return found | {steps: _merge(each, first, last) for steps, each in self.exact}
-
-    def that_can(self, wanted: grid_steps.Condition) -> list[int]:
-        """Return the places of the groups for which a condition can be true.
-
-        Neighbours in order are looked at together, and apart only if the condition is neither
-        true nor not true for all of them. So a list of many days takes few steps.
-        """
-        count = len(self.ranges)
-        todo = [(0, count)] if self.ordered else [(n, n + 1) for n in reversed(range(count))]
-        found: list[int] = []
-        while todo:
-            first, last = todo.pop()
-            can_be = truths(wanted, self.facts(first, last))
-            if True not in can_be:
-                continue
-            if can_be == {True} or last - first == 1:
-                found += range(first, last)
-            else:
-                middle = (first + last) // 2
-                todo += [(middle, last), (first, middle)]
+        found: dict[str | grid_steps.Steps, Within]
+        found = dict.fromkeys(self.names, self.within(first, last))
+        for steps in self.exact:
+            found[steps] = Within(self.values[first], self.values[last - 1])
         return found
 
+    def that_can(self, wanted: grid_steps.Condition) -> set[Key]:
+        """Return the keys of the groups for which a condition can be true.
 
-def _merge(ranges: list[Within], first: int, last: int) -> Within:
-    if last - first == 1:
-        return ranges[first]
-    return replace(ranges[last - 1], low=ranges[first].low)
+        Neighbours are looked at together, and apart only if the condition can be true for some
+        of them and perhaps not for all. The parts that are decided for all of them are left
+        out first. So many keys and long conditions take few steps.
+        """
+        todo = [(0, len(self.values), wanted)]
+        found: set[Key] = set()
+        while todo:
+            first, last, whole = todo.pop()
+            facts = self.facts(first, last)
+            part = restrict(whole, facts)
+            if True not in truths(part, facts):
+                continue
+            if last - first == 1 or True in sure_truths(part, facts):
+                found.update(self.values[first:last])
+            else:
+                middle = (first + last) // 2
+                todo += [(first, middle, part), (middle, last, part)]
+        return found
 
 
 def _groups(
     key: BoundedKey, values: tuple[Key, ...], expression: expr.Expression, schema: Schema
 ) -> _Groups | None:
     """Return what is known of the groups of ``key``; None if nothing is known."""
-    exact = [Within(value, value) for value in values]
+    ascending = tuple(sorted(values))
+
+    def exact(first: int, last: int) -> Within:
+        return Within(ascending[first], ascending[last - 1])
+
+    def days(first: int, last: int) -> Within:
+        return Within(_day(ascending[first]), _day(ascending[last - 1]))
+
     match key, expression:
         case ColumnKey(_, name, Kind.DATE, _), _:
-            days = [date.fromisoformat(str(value)) for value in values]
-            return _Groups([Within(day, day) for day in days], (name,))
-        case ColumnKey(_, name, _, _), expr.Field(field) if isinstance(
-            schema[field], grid_steps.ComputedColumn
+            return _Groups(ascending, (name,), days) if all(map(_is_day, values)) else None
+        case ColumnKey(_, name, _, _), expr.Field(given) if isinstance(
+            schema[given], grid_steps.ComputedColumn
         ):
-            return _Groups(exact, (grid_steps.ComputedSteps(name),), ordered=True)
-        case ColumnKey(_, name, _, _), _:
-            return _Groups(exact, (name,))
+            return _Groups(ascending, (grid_steps.ComputedSteps(name),), exact)
+        case ColumnKey(_, name, kind, _), _:
+            # keys of another type than the column are a mistake, and no row has them
+            same = isinstance(values[0], str) is (kind is Kind.TEXT)
+            return _Groups(ascending, (name,), exact) if same else None
         case StepsKey(_, steps, _), _:
-            return _Groups(exact, (steps,), ordered=True)
+            return _Groups(ascending, (steps,), exact)
         case PeriodKey(_, day, _, _), _:
-            starts = [date.fromisoformat(str(value)) for value in values]
-            return _Groups(_between(starts, day.kind), (day.name,), ordered=True)
+            return _Groups(ascending, (day.name,), _between(ascending, _day, day.kind))
         case _, expr.DatePart(expr.DatePartName.YEAR, expr.Field(name)):
-            starts = [date(int(year), 1, 1) for year in values]
-            years = number(expression, schema).steps, exact
-            column = schema[name]
-            return _Groups(
-                _between(starts, column.kind), (column.name,), (years,), ordered=True
-            )
+            column, years = schema[name], number(expression, schema).steps
+            within = _between(ascending, _new_year, column.kind)
+            return _Groups(ascending, (column.name,), within, (years,))
         case _, expr.DatePart():
-            return _Groups(exact, (number(expression, schema).steps,), ordered=True)
-        case _, expr.Bin(expr.Field(name) as field, _) if schema[name].kind is Kind.INTEGER:
-            ends = [int(start) - 1 for start in values[1:]]
-            bins = [
-                Within(*each) for each in zip([None, *values[1:]], [*ends, None], strict=True)
-            ]
-            return _Groups(bins, (schema[name].name, number(field, schema).steps), ordered=True)
+            return _Groups(ascending, (number(expression, schema).steps,), exact)
+        case _, expr.Bin(expr.Field(name) as binned, _) if schema[name].kind is Kind.INTEGER:
+            names = schema[name].name, number(binned, schema).steps
+            return _Groups(ascending, names, _bins(ascending))
     return None
 
 
-def _between(starts: list[date], kind: Kind) -> list[Within]:
-    """Return the days, or the moments, of each period.
+def _day(key: Key) -> date:
+    return date.fromisoformat(str(key))
+
+
+def _is_day(key: Key) -> bool:
+    """Return whether a declared key is a day as engines write it."""
+    try:
+        return _day(key).isoformat() == key
+    except ValueError:
+        return False
+
+
+def _new_year(key: Key) -> date:
+    return date(int(key), 1, 1)
+
+
+def _between(
+    keys: tuple[Key, ...], start: Callable[[Key], date], kind: Kind
+) -> Callable[[int, int], Within]:
+    """Return a function to the days, or the moments, of the periods between two places.
 
     Days are clamped to bounds, so that the first period has no first day and the last no end.
     """
-    lows, after = [None, *starts[1:]], [*starts[1:], None]
-    if kind is Kind.TIMESTAMP:
-        moments = zip(map(moment, lows), map(moment, after), strict=True)
-        return [Within(low, high, open=True) for low, high in moments]
-    ends = [None if day is None else day - timedelta(days=1) for day in after]
-    return [Within(*each) for each in zip(lows, ends, strict=True)]
+
+    def within(first: int, last: int) -> Within:
+        low = None if first == 0 else start(keys[first])
+        after = None if last == len(keys) else start(keys[last])
+        if kind is Kind.TIMESTAMP:
+            return Within(moment(low), moment(after), open=True)
+        return Within(low, None if after is None else after - timedelta(days=1))
+
+    return within
+
+
+def _bins(starts: tuple[Key, ...]) -> Callable[[int, int], Within]:
+    """Return a function to the integers of bins; the first and the last have no end."""
+
+    def within(first: int, last: int) -> Within:
+        low = None if first == 0 else starts[first]
+        return Within(low, None if last == len(starts) else int(starts[last]) - 1)
+
+    return within

@@ -6,8 +6,8 @@ truths of AND, OR and NOT follow from those of their parts, as in SQL: unknown i
 The set can be too large, because parts are looked at one by one, but never too small.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from typing import Any
 
@@ -19,6 +19,9 @@ Truths = frozenset[bool | None]
 """The truths that a condition can have; None is unknown."""
 
 ANY: Truths = frozenset({True, False, None})
+
+OTHER = grid_steps.CompareColumns(expr.Comparison.EQUAL, "", "", Kind.TEXT)
+"""A condition about other columns, of which nothing is known: it can have any truth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,12 @@ class Within:
         }[comparison]
         return frozenset([True] * can + [False] * cannot)
 
+    def contains(self, value: Any) -> bool:
+        """Return whether the value can be ``value``."""
+        if self.low is not None and value < self.low:
+            return False
+        return self.high is None or value < self.high or (value == self.high and not self.open)
+
 
 Facts = Mapping[str | grid_steps.Steps, Within]
 """Intervals that contain values of the rows of a group, by column or by number of a row."""
@@ -90,6 +99,103 @@ def truths(condition: grid_steps.Condition, facts: Facts) -> Truths:
         >>> len(truths(aged, {"height": Within(10, 19)}))
         3
     """
+    return _combine(condition, lambda part: _truths_of_part(part, facts))
+
+
+def sure_truths(condition: grid_steps.Condition, facts: Facts) -> Truths:
+    """Return truths that a condition can have for each value within the intervals of ``facts``.
+
+    They are some of those that `truths` would return if the interval were smaller.
+
+    Example:
+        >>> aged = grid_steps.CompareColumn(expr.Comparison.MORE, "age", Kind.INTEGER, 30)
+        >>> either = grid_steps.AnyOf((aged, OTHER))
+        >>> True in sure_truths(aged, {"age": Within(10, 39)})
+        False
+        >>> True in sure_truths(either, {"age": Within(10, 39)})
+        True
+    """
+
+    def sure(part: grid_steps.Condition) -> Truths:
+        found = _truths_of_part(part, facts)
+        return found if len(found) == 1 or found == ANY else frozenset()
+
+    return _combine(condition, sure)
+
+
+def restrict(condition: grid_steps.Condition, facts: Facts) -> grid_steps.Condition:
+    """Return a shorter condition with the same truths in rows of which ``facts`` are known.
+
+    Parts with a known truth are left out, and so are values of lists that no row can have.
+
+    Example:
+        >>> aged = grid_steps.CompareColumn(expr.Comparison.MORE, "age", Kind.INTEGER, 30)
+        >>> tall = grid_steps.CompareColumn(expr.Comparison.MORE, "height", Kind.INTEGER, 180)
+        >>> restrict(grid_steps.AnyOf((aged, tall)), {"age": Within(10, 19)}) == OTHER
+        True
+    """
+    match condition:
+        case grid_steps.AllOf(parts):
+            found = _without([restrict(part, facts) for part in parts], neutral=True)
+            return found[0] if len(found) == 1 else grid_steps.AllOf(found)
+        case grid_steps.AnyOf(parts):
+            found = _without([restrict(part, facts) for part in parts], neutral=False)
+            return found[0] if len(found) == 1 else grid_steps.AnyOf(found)
+        case grid_steps.Negation(part):
+            inner = restrict(part, facts)
+            if isinstance(inner, grid_steps.ConstantCondition) and inner.truth is not None:
+                return grid_steps.ConstantCondition(not inner.truth)
+            return OTHER if inner is OTHER else grid_steps.Negation(inner)
+        case grid_steps.ConstantCondition():
+            return condition
+    can_be = _truths_of_part(condition, facts)
+    if can_be == ANY:
+        return OTHER
+    if len(can_be) == 1:
+        return grid_steps.ConstantCondition(*can_be)
+    match condition:
+        case grid_steps.ColumnOneOf(name, kind, values):
+            same = moment if kind is Kind.TIMESTAMP else _as_it_is
+            inside = tuple(each for each in values if facts[name].contains(same(each)))
+            return replace(condition, values=inside)
+        case grid_steps.StepsOneOf(steps, whole):
+            return replace(condition, values=tuple(filter(facts[steps].contains, whole)))
+    return condition
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _without(
+    parts: list[grid_steps.Condition], *, neutral: bool
+) -> tuple[grid_steps.Condition, ...]:
+    """Return the parts of AND (or of OR) that decide; the ``neutral`` truth decides nothing."""
+    if grid_steps.ConstantCondition(not neutral) in parts:
+        return (grid_steps.ConstantCondition(not neutral),)
+    found = [each for each in parts if each != grid_steps.ConstantCondition(neutral)]
+    if OTHER in found:
+        found = [OTHER, *(each for each in found if each is not OTHER)]
+    return tuple(found) or (grid_steps.ConstantCondition(neutral),)
+
+
+def _combine(
+    condition: grid_steps.Condition, of_part: Callable[[grid_steps.Condition], Truths]
+) -> Truths:
+    match condition:
+        case grid_steps.ConstantCondition(truth):
+            return frozenset({truth})
+        case grid_steps.AllOf(parts):
+            return _all_of([_combine(part, of_part) for part in parts])
+        case grid_steps.AnyOf(parts):
+            return _negate(_all_of([_negate(_combine(part, of_part)) for part in parts]))
+        case grid_steps.Negation(part):
+            return _negate(_combine(part, of_part))
+    return of_part(condition)
+
+
+def _truths_of_part(condition: grid_steps.Condition, facts: Facts) -> Truths:
+    """Return the truths of a condition that is not made of others."""
     match condition:
         case grid_steps.CompareColumn(comparison, name, kind, value) if name in facts:
             same = moment(value) if kind is Kind.TIMESTAMP else value
@@ -108,25 +214,16 @@ def truths(condition: grid_steps.Condition, facts: Facts) -> Truths:
         case grid_steps.StepsOneOf(steps, values) if steps in facts:
             return _one_of(facts[steps], values)
         case grid_steps.ColumnIsTrue(name) if name in facts:
-            return frozenset({bool(facts[name].low)})
+            return frozenset({bool(facts[name].low), bool(facts[name].high)})
         case grid_steps.ColumnIsNull(name, _) | grid_steps.StepsAreNull(name) if name in facts:
             return frozenset({False})
-        case grid_steps.ConstantCondition(truth):
-            return frozenset({truth})
-        case grid_steps.AllOf(parts):
-            return _all_of([truths(part, facts) for part in parts])
-        case grid_steps.AnyOf(parts):
-            return _negate(_all_of([_negate(truths(part, facts)) for part in parts]))
-        case grid_steps.Negation(part):
-            return _negate(truths(part, facts))
     return ANY
 
 
 def _one_of(within: Within, values: tuple[Any, ...]) -> Truths:
     if within.low == within.high and within.low is not None:
         return frozenset({within.low in values})
-    can = any(True in within.compare(expr.Comparison.EQUAL, each) for each in values)
-    return frozenset({True, False} if can else {False})
+    return frozenset({True, False} if any(map(within.contains, values)) else {False})
 
 
 def _all_of(parts: list[Truths]) -> Truths:

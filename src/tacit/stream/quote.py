@@ -88,8 +88,10 @@ def bounded_step(stream: Stream, number: int, catalog: core.Catalog) -> plans.Bo
     Guarantee: over all steps, a unit counts in at most ``stream.steps`` of them, as long as no
     row of a period that is over is taken away or changed.
     """
-    # rows of later steps arrive after a profile was measured
-    found = bound(plans.canonical(stream.plan_of(number)).plan, catalog.without_profiles())
+    # The condition on the period excludes other keys in each step, and running totals need
+    # the same groups in all. Rows of later steps arrive after a profile was measured.
+    plan_now = plans.canonical(stream.plan_of(number)).plan
+    found = bound(plan_now, catalog.without_profiles(), every_key=True)
     if found.min_people:
         raise InvalidValue(
             "A stream adds noise to running totals, and cannot leave small cells empty, as "

@@ -13,7 +13,7 @@ from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
 from tacit.engines.reference import _key, truth
 from tacit.errors import InvalidValue
 from tacit.plan import narrowed_keys
-from tacit.plan.bounded_plan import PeriodKey
+from tacit.plan.bounded_plan import ColumnKey, PeriodKey
 from tacit.plan.bounding import bound, gather
 from tacit.plan.canonical_form import canonical
 from tacit.plan.expression import Comparison, Field, Span
@@ -21,7 +21,7 @@ from tacit.plan.group_keys import bound_key
 from tacit.plan.narrowed_keys import narrow
 from tacit.plan.plan import Plan
 from tacit.plan.possible_truths import ANY, Within, truths
-from tacit.plan.steps import CompareColumn
+from tacit.plan.steps import AllOf, AnyOf, ColumnOneOf, CompareColumn, Negation
 from tacit.plan.type_check import clamped_days
 from tacit.sql import parse
 
@@ -207,10 +207,15 @@ def test_no_row_that_counts_is_lost() -> None:
     assert lost_rows(600, seed=21) == 0
 
 
-def bounded_ends(starts: list[date], _: Kind) -> list[Within]:
+def bounded_ends(keys: tuple[Any, ...], start: Any, _: Kind) -> Any:
     """Periods as they would be if no day were beyond the bounds."""
-    ends = [*starts[1:], starts[-1] + timedelta(days=1)]
-    return [Within(low, end - timedelta(days=1)) for low, end in zip(starts, ends, strict=True)]
+
+    def within(first: int, last: int) -> Within:
+        if last < len(keys):
+            return Within(start(keys[first]), start(keys[last]) - timedelta(days=1))
+        return Within(start(keys[first]), start(keys[last - 1]))
+
+    return within
 
 
 @pytest.mark.parametrize(
@@ -244,3 +249,76 @@ def test_many_periods_take_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert left is not None
     assert left.values == tuple(d.isoformat() for d in days if d >= date(2026, 1, 1))
     assert len(asked) < 100
+
+
+AWAY = CompareColumn(Comparison.MORE, "stay", Kind.INTEGER, 3)
+CENTURY = [date(1900, 1, 1) + timedelta(days=n) for n in range(50_000)]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        AnyOf((AWAY, ColumnOneOf("day", Kind.DATE, tuple(CENTURY[::60])))),
+        AllOf((AWAY, ColumnOneOf("day", Kind.DATE, tuple(CENTURY[::60])))),
+        Negation(AllOf((AWAY, ColumnOneOf("day", Kind.DATE, tuple(CENTURY[::60]))))),
+        AnyOf(
+            tuple(
+                AllOf((AWAY, CompareColumn(Comparison.EQUAL, "day", Kind.DATE, day)))
+                for day in CENTURY[::600]
+            )
+        ),
+    ],
+)
+def test_long_conditions_over_many_periods_take_few_steps(
+    wanted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quote could otherwise be made slow: each day, times each part, is 40 million."""
+    asked = 0
+    contains, compare = Within.contains, Within.compare
+
+    def counted(rule: Any) -> Any:
+        def call(*given: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            return rule(*given)
+
+        return call
+
+    monkeypatch.setattr(Within, "contains", counted(contains))
+    monkeypatch.setattr(Within, "compare", counted(compare))
+    column = Column("day", Kind.DATE, bounds=Bounds.days(CENTURY[0], CENTURY[-1]))
+    keys = Keys(tuple(day.isoformat() for day in CENTURY))
+    key = PeriodKey("k", clamped_days(column), Span.DAYS, keys)
+    left = narrow(key, Field("day"), [wanted], Schema((column,))).keys
+    assert left is not None
+    kept = {*left.values}
+    for place in (*range(0, 50_000, 3000), *range(1, 50_000, 3000), 49_999):
+        can_be = truths(wanted, {"day": day_at(place)})
+        assert (CENTURY[place].isoformat() in kept) is (True in can_be)
+    asked = 0
+    narrow(key, Field("day"), [wanted], Schema((column,)))
+    assert asked < 100_000
+
+
+def day_at(place: int) -> Within:
+    """The days of a group of `CENTURY`: days beyond the bounds are in the first or the last."""
+    low = None if place == 0 else CENTURY[place]
+    return Within(low, None if place == len(CENTURY) - 1 else CENTURY[place])
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "value"),
+    [
+        (Kind.DATE, ("1 Jan 2026", "2 Jan 2026"), date(2026, 1, 1)),
+        (Kind.DATE, ("2026-01-01", "infinity"), date(2026, 1, 1)),
+        (Kind.DATE, (20260101, 20260102), date(2026, 1, 1)),
+        (Kind.TEXT, (1, 2), "1"),
+        (Kind.INTEGER, ("1", "2"), 1),
+    ],
+)
+def test_keys_that_no_row_can_have_stop_no_question(kind: Kind, keys: Any, value: Any) -> None:
+    """An owner can declare keys of another type by mistake; they are groups without rows."""
+    column = Column("x", kind, keys=Keys(keys))
+    key = ColumnKey("k", "x", kind, column.keys)
+    asked = CompareColumn(Comparison.EQUAL, "x", kind, value)
+    assert narrow(key, Field("x"), [asked], Schema((column,))) == key

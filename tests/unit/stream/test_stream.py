@@ -10,7 +10,7 @@ from tacit.errors import InvalidValue
 from tacit.plan.expression import Span
 from tacit.sql.parser import parse
 from tacit.stream.factor import Window
-from tacit.stream.quote import price_stream
+from tacit.stream.quote import bounded_step, price_stream
 from tacit.stream.stream import Periods, Stream
 
 
@@ -61,3 +61,20 @@ def test_rows_that_later_rows_can_take_back_are_not_streamed(text: str) -> None:
         priced(text)
     assert priced(STREAMED) == Loss.zcdp("0.5")
     assert priced(f"{STREAMED} JOIN labs ON labs.visit = visits.id") == Loss.zcdp("0.5")
+
+
+@pytest.mark.parametrize("max_steps", [None, 2])
+@pytest.mark.parametrize(
+    ("key", "groups"),
+    [("DATE_TRUNC('month', day)", 12), ("DATE_TRUNC('day', day)", 365), ("YEAR(day)", 1)],
+)
+def test_all_steps_have_the_same_groups(key: str, groups: int, max_steps: int | None) -> None:
+    """A step reads the days of one period. Running totals are about all groups at all steps:
+    keys without those of other periods would add the numbers of different groups.
+    """
+    text = f"SELECT {key}, COUNT(*) FROM visits WHERE ward = 'north' GROUP BY {key}"
+    periods = Periods("day", Span.WEEKS, date(2026, 1, 5), 6)
+    stream = Stream(parse(text, CATALOG), periods, Loss.zcdp("0.5"), max_steps=max_steps)
+    assert price_stream(stream, CATALOG).groups == groups
+    plans = [bounded_step(stream, number, CATALOG).plan for number in range(6)]
+    assert len({plan.keys for plan in plans}) == 1
