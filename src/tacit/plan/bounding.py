@@ -298,11 +298,12 @@ def bound(plan: nodes.Plan, catalog: Catalog, *, every_key: bool = False) -> Bou
     tables = tuple(dict.fromkeys(rows.source.datasets))
     not_too_many_patterns(plan, scope_of(tables, catalog))
     keys = tuple(bound_key(key, scope) for key in plan.keys)
+    _check_number_of_measures(plan)
     not_too_many_terms(plan.source, plan.keys, plan.measures)
     if not every_key:
         named = zip(keys, plan.keys, strict=True)
         keys = tuple(_possible_key(key, each.expression, rows) for key, each in named)
-    _check_answer_size(plan, keys)
+    _check_number_of_groups(keys)
     tallies: list[Tally] = []
     if any(key.keys is None for key in keys):
         tallies.append(UnitTally())
@@ -420,13 +421,16 @@ def _check_no_conditions_inside(asked: list[nodes.Aggregate]) -> None:
         )
 
 
-def _check_answer_size(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:
-    """Refuse an answer with too many values. Every public group is in it, even an empty one."""
+def _check_number_of_measures(plan: nodes.Plan) -> None:
     if len(plan.measures) > MOST_MEASURES:
         raise InvalidValue(
             f"A question can ask for at most {MOST_MEASURES} aggregates, and this one asks for "
             f"{len(plan.measures)}. Ask several questions."
         )
+
+
+def _check_number_of_groups(keys: tuple[BoundedKey, ...]) -> None:
+    """Refuse an answer with too many groups. Every public group is in it, even an empty one."""
     groups = prod(len(key.keys.values) for key in keys if key.keys is not None)
     if groups > MOST_GROUPS:
         raise InvalidValue(

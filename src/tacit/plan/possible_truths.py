@@ -7,7 +7,7 @@ The set can be too large, because parts are looked at one by one, but never too 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
@@ -99,7 +99,7 @@ def truths(condition: grid_steps.Condition, facts: Facts) -> Truths:
         >>> len(truths(aged, {"height": Within(10, 19)}))
         3
     """
-    return _combine(condition, lambda part: _truths_of_part(part, facts))
+    return _combine(condition, lambda part: truths_of_part(part, facts))
 
 
 def sure_truths(condition: grid_steps.Condition, facts: Facts) -> Truths:
@@ -117,66 +117,10 @@ def sure_truths(condition: grid_steps.Condition, facts: Facts) -> Truths:
     """
 
     def sure(part: grid_steps.Condition) -> Truths:
-        found = _truths_of_part(part, facts)
+        found = truths_of_part(part, facts)
         return found if len(found) == 1 or found == ANY else frozenset()
 
     return _combine(condition, sure)
-
-
-def restrict(condition: grid_steps.Condition, facts: Facts) -> grid_steps.Condition:
-    """Return a shorter condition with the same truths in rows of which ``facts`` are known.
-
-    Parts with a known truth are left out, and so are values of lists that no row can have.
-
-    Example:
-        >>> aged = grid_steps.CompareColumn(expr.Comparison.MORE, "age", Kind.INTEGER, 30)
-        >>> tall = grid_steps.CompareColumn(expr.Comparison.MORE, "height", Kind.INTEGER, 180)
-        >>> restrict(grid_steps.AnyOf((aged, tall)), {"age": Within(10, 19)}) == OTHER
-        True
-    """
-    match condition:
-        case grid_steps.AllOf(parts):
-            found = _without([restrict(part, facts) for part in parts], neutral=True)
-            return found[0] if len(found) == 1 else grid_steps.AllOf(found)
-        case grid_steps.AnyOf(parts):
-            found = _without([restrict(part, facts) for part in parts], neutral=False)
-            return found[0] if len(found) == 1 else grid_steps.AnyOf(found)
-        case grid_steps.Negation(part):
-            inner = restrict(part, facts)
-            if isinstance(inner, grid_steps.ConstantCondition) and inner.truth is not None:
-                return grid_steps.ConstantCondition(not inner.truth)
-            return OTHER if inner is OTHER else grid_steps.Negation(inner)
-        case grid_steps.ConstantCondition():
-            return condition
-    can_be = _truths_of_part(condition, facts)
-    if can_be == ANY:
-        return OTHER
-    if len(can_be) == 1:
-        return grid_steps.ConstantCondition(*can_be)
-    match condition:
-        case grid_steps.ColumnOneOf(name, kind, values):
-            same = moment if kind is Kind.TIMESTAMP else _as_it_is
-            inside = tuple(each for each in values if facts[name].contains(same(each)))
-            return replace(condition, values=inside)
-        case grid_steps.StepsOneOf(steps, whole):
-            return replace(condition, values=tuple(filter(facts[steps].contains, whole)))
-    return condition
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-def _without(
-    parts: list[grid_steps.Condition], *, neutral: bool
-) -> tuple[grid_steps.Condition, ...]:
-    """Return the parts of AND (or of OR) that decide; the ``neutral`` truth decides nothing."""
-    if grid_steps.ConstantCondition(not neutral) in parts:
-        return (grid_steps.ConstantCondition(not neutral),)
-    found = [each for each in parts if each != grid_steps.ConstantCondition(neutral)]
-    if OTHER in found:
-        found = [OTHER, *(each for each in found if each is not OTHER)]
-    return tuple(found) or (grid_steps.ConstantCondition(neutral),)
 
 
 def _combine(
@@ -194,7 +138,7 @@ def _combine(
     return of_part(condition)
 
 
-def _truths_of_part(condition: grid_steps.Condition, facts: Facts) -> Truths:
+def truths_of_part(condition: grid_steps.Condition, facts: Facts) -> Truths:
     """Return the truths of a condition that is not made of others."""
     match condition:
         case grid_steps.CompareColumn(comparison, name, kind, value) if name in facts:

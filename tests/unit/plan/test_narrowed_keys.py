@@ -12,7 +12,7 @@ from ward import CATALOG, YEAR
 from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
 from tacit.engines.reference import _key, truth
 from tacit.errors import InvalidValue
-from tacit.plan import narrowed_keys
+from tacit.plan import key_intervals
 from tacit.plan.bounded_plan import ColumnKey, PeriodKey
 from tacit.plan.bounding import bound, gather
 from tacit.plan.canonical_form import canonical
@@ -220,13 +220,17 @@ def bounded_ends(keys: tuple[Any, ...], start: Any, _: Kind) -> Any:
 
 @pytest.mark.parametrize(
     ("rule", "lie"),
-    [("possible_truths.ANY", ANY - {True}), ("narrowed_keys._between", bounded_ends)],
+    [
+        ("possible_truths.ANY restricted_conditions.ANY", ANY - {True}),
+        ("key_intervals._between", bounded_ends),
+    ],
 )
 def test_a_wrong_rule_loses_rows(rule: str, lie: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: if conditions about other columns could not be true, or if days
     beyond the bounds of their column were not in the first or the last period.
     """
-    monkeypatch.setattr(f"tacit.plan.{rule}", lie)
+    for name in rule.split():
+        monkeypatch.setattr(f"tacit.plan.{name}", lie)
     monkeypatch.setattr(sys.modules[__name__], "KEYS", ("ward", "DATE_TRUNC('month', day)"))
     assert lost_rows(300, seed=21) > 0
 
@@ -239,7 +243,7 @@ def test_many_periods_take_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(condition)
         return truths(condition, facts)
 
-    monkeypatch.setattr(narrowed_keys, "truths", counted)
+    monkeypatch.setattr(key_intervals, "truths", counted)
     days = [date(1900, 1, 1) + timedelta(days=n) for n in range(50_000)]
     column = Column("day", Kind.DATE, bounds=Bounds.days(days[0], days[-1]))
     keys = Keys(tuple(day.isoformat() for day in days))
