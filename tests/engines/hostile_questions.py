@@ -7,6 +7,7 @@ from hostile_store import LIMITS, catalog
 from tacit.audit.synthetic_people import Choices
 from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
+from tacit.errors import InvalidValue
 from tacit.query.pricing import price
 from tacit.query.quote import Quote
 from tacit.sql.parser import parse
@@ -103,18 +104,27 @@ PRICED = 1_500
 
 
 @cache
-def quote(number: int, limits: Limits) -> Quote:
-    """The priced question of that number."""
+def quote(number: int, limits: Limits) -> Quote | None:
+    """The priced question of that number; None if its WHERE excludes every group."""
     choices = Choices(f"tacit question {number}")
-    text = question(choices)
-    return price(parse(text, catalog(limits)), catalog(limits), choices.one(LOSSES))
+    plan = parse(question(choices), catalog(limits))
+    try:
+        return price(plan, catalog(limits), choices.one(LOSSES))
+    except InvalidValue as refusal:
+        if "WHERE excludes every value" not in str(refusal):
+            raise
+        return None
 
 
 def quotes(store: int, limits: Limits, count: int) -> list[Quote]:
     """What a store is asked."""
     assert limits in LIMITS
     choices = Choices(f"tacit questions of store {store}")
-    return [quote(choices.below(PRICED), limits) for _ in range(count)]
+    found: list[Quote] = []
+    while len(found) < count:
+        made = quote(choices.below(PRICED), limits)
+        found += [] if made is None else [made]
+    return found
 
 
 def question(choices: Choices) -> str:
