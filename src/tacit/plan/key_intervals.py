@@ -5,7 +5,7 @@ that month, or is beyond the bounds of its column if the month is the first or t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from tacit.core import Key, Kind, Schema
@@ -29,7 +29,7 @@ class KeyIntervals:
     values: tuple[Key, ...]
     names: tuple[str | grid_steps.Steps, ...]
     within: Callable[[int, int], Within]
-    exact: tuple[grid_steps.Steps, ...] = field(default=())
+    exact: tuple[grid_steps.Steps, ...] = ()
 
     def facts(self, first: int, last: int) -> Facts:
         """Return what is known of the rows of the groups from ``first`` to before ``last``."""

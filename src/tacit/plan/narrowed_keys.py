@@ -4,8 +4,8 @@ Every public key is a row of the answer, with or without people. Under WHERE war
 other wards would be rows of pure noise, and would count in averages over groups. So a key is
 left out if the conditions of the question cannot be true for any row with it.
 
-Guarantee: the result is a function of the question and the catalogue. Engines drop rows with
-a key that is not listed, so that sensitivities hold for every list.
+Guarantee: the result is a function of the question and the catalogue. An answer has the listed
+groups only, so that sensitivities hold for every list.
 """
 
 from collections.abc import Iterable, Iterator

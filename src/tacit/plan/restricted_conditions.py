@@ -6,7 +6,6 @@ condition is short before the list is.
 """
 
 from dataclasses import replace
-from typing import Any
 
 from tacit.core import Kind
 from tacit.plan import steps as grid_steps
@@ -47,16 +46,14 @@ def restrict(condition: grid_steps.Condition, facts: Facts) -> grid_steps.Condit
         return grid_steps.ConstantCondition(*can_be)
     match condition:
         case grid_steps.ColumnOneOf(name, kind, values):
-            same = moment if kind is Kind.TIMESTAMP else _as_it_is
-            inside = tuple(each for each in values if facts[name].contains(same(each)))
-            return replace(condition, values=inside)
+            within, timed = facts[name], kind is Kind.TIMESTAMP
+            inside = (
+                each for each in values if within.contains(moment(each) if timed else each)
+            )
+            return replace(condition, values=tuple(inside))
         case grid_steps.StepsOneOf(steps, whole):
             return replace(condition, values=tuple(filter(facts[steps].contains, whole)))
     return condition
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def _without(
