@@ -171,7 +171,13 @@ def _replace_places(select: exp.Select) -> None:
     order = select.args.get("order")
     for node in list(order.expressions) if order is not None else []:
         if _is_number(node.this):
-            node.set("this", _column_at(select, node.this, "ORDER BY"))
+            column = _column_at(select, node.this, "ORDER BY")
+            if column.find(exp.Column, exp.Window, *AGGREGATES) is None:
+                node.pop()  # a constant sorts nothing, and a number would be a place again
+            else:
+                node.set("this", column)
+    if order is not None and not order.expressions:
+        select.set("order", None)
 
 
 def _is_number(node: exp.Expr) -> bool:

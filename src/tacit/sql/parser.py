@@ -35,6 +35,7 @@ from tacit.sql.released import (
     drop_unread,
     released_function,
     window_value,
+    without_constants,
 )
 from tacit.sql.union_all import merge_union
 
@@ -74,7 +75,7 @@ class SelectList:
         post = nodes.Post(
             outputs,
             None if having is None else self._translate(having.this),
-            () if order is None else tuple(map(self._order, order.expressions)),
+            () if order is None else without_constants(map(self._order, order.expressions)),
             _limit(select),
         )
         keys = tuple(nodes.GroupKey(name, key) for key, name in self._keys.items())

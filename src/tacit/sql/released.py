@@ -6,7 +6,7 @@ answer, and costs nothing.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -209,7 +209,7 @@ class OuterSelect:
         found = nodes.Post(
             tuple(columns),
             None if where is None else expression(where.this, self._leaf),
-            tuple(map(self._order, order.expressions)) if order is not None else (),
+            without_constants(map(self._order, order.expressions)) if order is not None else (),
             limit,
             self._below,
         )
@@ -217,7 +217,7 @@ class OuterSelect:
 
     def read_union(self, order: exp.Order | None, limit: int | None) -> nodes.Post:
         """Return the rows of all parts of UNION ALL, sorted and limited."""
-        keys = () if order is None else tuple(map(self._order, order.expressions))
+        keys = () if order is None else without_constants(map(self._order, order.expressions))
         shown = tuple(nodes.Output(name, Field(name)) for name in self._names)
         return nodes.Post(shown, None, keys, limit, self._below)
 
@@ -242,6 +242,8 @@ class OuterSelect:
                 )
             shown = Field(self._names[number - 1])
         wanted = expression(column, self._leaf) if shown is None else shown
+        if shown is None and isinstance(wanted, expr.Constant):
+            raise InvalidValue("ORDER BY does not support constants; write a column's name.")
         return nodes.OrderBy(
             wanted, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
         )
@@ -283,7 +285,15 @@ def flatten(post: nodes.Post) -> nodes.Post:
     )
     wanted = [each for each in (below.having, made.having) if each is not None]
     having = expr.And(tuple(wanted)) if len(wanted) > 1 else wanted[0] if wanted else None
-    return not_too_large(replace(made, having=having))
+    return not_too_large(replace(made, having=having, order=without_constants(made.order)))
+
+
+def without_constants(order: Iterable[nodes.OrderBy]) -> tuple[nodes.OrderBy, ...]:
+    """Return the sort keys that can sort: a column with one constant in all rows cannot.
+
+    A constant that is printed in ORDER BY would be read as the number of a column.
+    """
+    return tuple(key for key in order if not isinstance(key.expression, expr.Constant))
 
 
 def drop_unread(plan: nodes.Plan) -> nodes.Plan:

@@ -8,6 +8,7 @@ from ward import CATALOG
 from tacit.core.loss import Loss
 from tacit.errors import TacitError
 from tacit.plan import canonical
+from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.query.pricing import price
 from tacit.sql import parse, show
@@ -57,6 +58,31 @@ def test_post_processing_is_said_again(text: str) -> None:
     assert canonical(parse(show(plan, CATALOG), CATALOG)) == canonical(plan)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ward, COUNT(*) AS n, 1 AS c FROM visits GROUP BY ward ORDER BY c, n DESC",
+        "SELECT ward, COUNT(*) AS n, 1 AS c FROM visits GROUP BY ward ORDER BY 3, 2 DESC",
+        f"SELECT ward, n, 1 AS c FROM ({BY_WARD}) t ORDER BY c, n DESC",
+        f"SELECT ward, n, 1 AS c FROM ({BY_WARD}) t ORDER BY 3, 2 DESC",
+        (
+            "SELECT ward, n FROM (SELECT ward, COUNT(*) AS n, 1 AS c FROM visits GROUP BY ward) t "
+            "ORDER BY c, n DESC"
+        ),
+    ],
+)
+def test_a_constant_column_sorts_nothing(text: str) -> None:
+    """Printed as it is, it would be read as the number of another column."""
+    plan = parse(text, CATALOG)
+    [key] = plan.post.order
+    assert key == nodes.OrderBy(expr.Field(plan.measures[0].name), descending=True)
+    assert canonical(parse(show(plan, CATALOG), CATALOG)) == canonical(plan)
+
+
+def test_a_question_sorted_by_one_constant_column_is_not_sorted() -> None:
+    assert not parse(f"SELECT n, 2 AS c FROM ({BY_WARD}) t ORDER BY 2", CATALOG).post.order
+
+
 def test_parts_that_differ_in_where_are_one_question() -> None:
     text = (
         "SELECT 'long' AS stay, COUNT(*) AS n, SUM(cost) AS c FROM visits WHERE stay > 7 UNION "
@@ -80,6 +106,10 @@ def test_parts_that_differ_in_where_are_one_question() -> None:
     ("text", "told"),
     [
         (f"{BY_WARD} UNION {BY_WARD}", "write UNION ALL"),
+        (
+            f"SELECT ward, n FROM ({BY_WARD}) t ORDER BY '2020-02-30'",
+            "does not support constants",
+        ),
         (f"{BY_WARD} UNION ALL SELECT 'all', COUNT(*) FROM visits", "the same FROM and GROUP"),
         (f"{BY_WARD} UNION ALL SELECT n FROM ({BY_WARD})", "same number of columns"),
         (f"{BY_WARD} UNION ALL SELECT COUNT(*), ward FROM visits GROUP BY ward", "one kind of"),
