@@ -294,18 +294,3 @@ def test_a_failure_has_one_text_and_leaves_none_behind() -> None:
         engine._session.sql("SELECT SUM(CAST(cost AS INT)) FROM people").collect()
     logger.disabled = True
     assert "SECRET" in heard.getvalue()
-
-
-def test_the_cache_of_the_parser_is_emptied_when_it_is_full() -> None:
-    """A driver must not run out of memory by the number of questions that were asked."""
-    engine, session = Spark(local()), local().newSession()
-    parser = local()._jvm.org.apache.spark.sql.catalyst.parser.AbstractParser  # type: ignore[union-attr]
-    threshold = "spark.sql.parser.parserDfaCacheFlushThreshold"
-    assert int(engine._session.conf.get(threshold)) <= 20_000
-    engine._session.sql("SELECT MAX(id) AS m FROM range(3) WHERE id IN (1, 2) GROUP BY id % 2")
-    remembered = parser.getDFACacheNumStates()
-    assert remembered > 0
-    for name, value in (SETTINGS | {threshold: "1"}).items():
-        session.conf.set(name, value)
-    session.sql("SELECT 1")
-    assert parser.getDFACacheNumStates() < remembered

@@ -65,10 +65,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
     # plans contain the salt, and the web pages of the driver show plans
     "spark.sql.redaction.string.regex": "(?s).+",
-    # The parser remembers how it read each form of a statement, and questions have many forms:
-    # after some thousands, this filled a driver of 1 GB. It is now emptied at about 100 MB.
-    "spark.sql.parser.manageParserCaches": "true",
-    "spark.sql.parser.parserDfaCacheFlushThreshold": "20000",
 }
 """Settings of the session: no substitution of variables in statements, and no rounding."""
 
