@@ -25,7 +25,7 @@ SMALL: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
     "spark.driver.memory": "1g",
-    # what Spark remembers of each question for its pages would fill the memory of a campaign
+    # nobody looks at its pages, for which it remembers a thousand questions
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.retainedJobs": "1",
     "spark.ui.retainedStages": "1",

@@ -34,6 +34,7 @@ from tacit.sql.released import (
     asks_aggregates,
     drop_unread,
     released_function,
+    sort_key,
     window_value,
     without_constants,
 )
@@ -177,10 +178,7 @@ class SelectList:
         key = node.this
         named = isinstance(key, exp.Column) and not key.table and key.name in self._shown
         wanted = self._output_named(key.name) if named else self._translate(key)
-        if isinstance(wanted, Constant) and not named:
-            raise InvalidValue("ORDER BY does not support constants; write a column's name.")
-        descending, first = node.args.get("desc"), node.args.get("nulls_first")
-        return nodes.OrderBy(wanted, bool(descending), bool(first))
+        return sort_key(node, wanted, named=named)
 
 
 def _inner(node: exp.Expr) -> exp.Expr:

@@ -209,15 +209,16 @@ class OuterSelect:
         found = nodes.Post(
             tuple(columns),
             None if where is None else expression(where.this, self._leaf),
-            without_constants(map(self._order, order.expressions)) if order is not None else (),
+            tuple(map(self._order, order.expressions)) if order is not None else (),
             limit,
             self._below,
         )
-        return flatten(found)
+        flat = flatten(found)
+        return replace(flat, order=without_constants(flat.order))
 
     def read_union(self, order: exp.Order | None, limit: int | None) -> nodes.Post:
         """Return the rows of all parts of UNION ALL, sorted and limited."""
-        keys = () if order is None else without_constants(map(self._order, order.expressions))
+        keys = () if order is None else tuple(map(self._order, order.expressions))
         shown = tuple(nodes.Output(name, Field(name)) for name in self._names)
         return nodes.Post(shown, None, keys, limit, self._below)
 
@@ -242,11 +243,7 @@ class OuterSelect:
                 )
             shown = Field(self._names[number - 1])
         wanted = expression(column, self._leaf) if shown is None else shown
-        if shown is None and isinstance(wanted, expr.Constant):
-            raise InvalidValue("ORDER BY does not support constants; write a column's name.")
-        return nodes.OrderBy(
-            wanted, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
-        )
+        return sort_key(node, wanted, named=shown is not None)
 
     def _translate(self, node: exp.Expr) -> expr.Expression:
         return expression(node, self._leaf)
@@ -285,7 +282,18 @@ def flatten(post: nodes.Post) -> nodes.Post:
     )
     wanted = [each for each in (below.having, made.having) if each is not None]
     having = expr.And(tuple(wanted)) if len(wanted) > 1 else wanted[0] if wanted else None
-    return not_too_large(replace(made, having=having, order=without_constants(made.order)))
+    return not_too_large(replace(made, having=having))
+
+
+def sort_key(node: exp.Expr, wanted: expr.Expression, *, named: bool) -> nodes.OrderBy:
+    """Return the sort key of ORDER BY that sorts by ``wanted``; refuse a constant.
+
+    A column that is ``named``, by its name or its number, may be a constant.
+    """
+    if isinstance(wanted, expr.Constant) and not named:
+        raise InvalidValue("ORDER BY does not support constants; write a column's name.")
+    descending, first = node.args.get("desc"), node.args.get("nulls_first")
+    return nodes.OrderBy(wanted, bool(descending), bool(first))
 
 
 def without_constants(order: Iterable[nodes.OrderBy]) -> tuple[nodes.OrderBy, ...]:
