@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from time import process_time
 
 import public
+from pace import questions
 
 from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
@@ -21,8 +22,8 @@ from tacit.sql.parser import parse
 from tacit.sql.printer import show
 
 CLINIC = public.catalog(Limits(2, 3))
-SLOWEST = 3.0
-"""Seconds of one string."""
+SLOWEST = 500
+"""Plain questions that could be read in the time of one string."""
 
 ONE_OF = 16
 """One plan of so many is priced, run and released as well."""
@@ -54,7 +55,7 @@ class Fuzz:
                 self._said_again(plan, text)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a crash
             self.crashes.append(f"{text!a}: {error!r}")
-        if process_time() - start > SLOWEST:
+        if questions(process_time() - start) > SLOWEST:
             self.slow.append(ascii(text))
 
     def _understood(self, text: str) -> Plan | None:

@@ -16,6 +16,7 @@ from attack import Attack
 from attacks import ATTACKS
 from conftest import Bar
 from hospital import Tables
+from pace import questions
 
 from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
@@ -36,7 +37,8 @@ LIMITS = Limits(2, 3)
 CATALOGS = {"clinic": clinic.catalog(LIMITS), "hospital": hospital.catalog(LIMITS)}
 CANARY = "CANARY-7f3a"
 LONGEST_TOLD = 500
-SLOWEST = 3.0
+SLOWEST = 500
+"""Plain questions that could be read in the time of one attack."""
 PARSER_WORDS = re.compile(r"(?i:Expecting|Line \d|Col:|sqlglot|Traceback|duckdb)|Error|\x1b")
 
 
@@ -138,7 +140,7 @@ def test_an_attack_is_refused_or_means_what_it_says(
     engine = engines[attack.catalog]
     before, start = len(engine.asked), process_time()
     told = ask(attack, engine)
-    assert process_time() - start < SLOWEST
+    assert questions(process_time() - start) < SLOWEST
     if attack.means is not None:
         assert told is None, told
         catalog = CATALOGS[attack.catalog]

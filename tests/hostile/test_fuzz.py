@@ -36,7 +36,7 @@ def test_no_string_does_more_than_ask_or_be_refused(part: int, bar: Bar) -> None
     for name, found in (
         ("crashes", fuzz.crashes),
         ("said again otherwise", fuzz.broken),
-        (f"longer than {SLOWEST} s", fuzz.slow),
+        (f"longer than {SLOWEST} plain questions", fuzz.slow),
     ):
         bar(f"{named}: {name}", len(found), "0", not found)
         assert not found, found[:3]

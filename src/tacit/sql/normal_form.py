@@ -55,9 +55,10 @@ def to_normal_form(tree: exp.Query, catalog: Catalog) -> None:
     for count in tree.find_all(exp.Count):
         if isinstance(count.this, exp.Literal | exp.Boolean):
             count.set("this", exp.Star())
+    named = {each.alias: each for each in tree.root().find_all(exp.CTE)}
     for select in list(tree.find_all(exp.Select)):
         _replace_places(select)
-        scope = _Tables(select, catalog)
+        scope = _Tables(select, catalog, named)
         _replace_using(select, scope)
         _replace_comma_joins(select, scope)
         _split_conditions(select, scope)
@@ -114,20 +115,23 @@ def _check_schema(table: str, schema: str, database: str, catalog: Catalog) -> N
 class _Tables:
     """The tables of a SELECT, in order, with the names and kinds of their columns if known."""
 
-    def __init__(self, select: exp.Select, catalog: Catalog) -> None:
+    def __init__(
+        self, select: exp.Select, catalog: Catalog, named: Mapping[str, exp.CTE]
+    ) -> None:
         self._catalog = catalog
         self.columns: dict[str, Mapping[str, Kind | None]] = {}
-        root = select.root()
-        queries = {each.alias: each.this for each in root.find_all(exp.CTE)}
         source = select.args.get("from_")
         joins = select.args.get("joins") or []
         for node in ([source] if source is not None else []) + joins:
-            self.columns[node.this.alias_or_name] = self._columns(node.this, queries)
+            self.columns[node.this.alias_or_name] = self._columns(node.this, named)
 
     def _columns(
-        self, table: exp.Expr, queries: Mapping[str, exp.Expr]
+        self, table: exp.Expr, named: Mapping[str, exp.CTE]
     ) -> Mapping[str, Kind | None]:
-        query = table.this if isinstance(table, exp.Subquery) else queries.get(table.name)
+        if isinstance(table, exp.Subquery):
+            query = table.this
+        else:
+            query = named[table.name].this if table.name in named else None
         if isinstance(query, exp.Select):
             return {each.alias_or_name: None for each in query.expressions}
         if not isinstance(table, exp.Table) or query is not None:
