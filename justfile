@@ -135,9 +135,17 @@ ledger *args:
 campaign-race rounds="1000":
     TACIT_RACE_ROUNDS={{ rounds }} uv run pytest tests/ledger/test_races.py
 
+# 1,000 random histories with quotas, teams and acts of owners: groups must decide as charges do one by one
+campaign-groups histories="1000":
+    TACIT_GROUP_HISTORIES={{ histories }} uv run pytest tests/unit/ledger/test_group_histories.py
+
 # 10,000 kills of a writer; goes on where it stopped
 campaign-kill kills="10000" place=".campaign":
     TACIT_KILLS={{ kills }} TACIT_CAMPAIGN={{ place }} uv run pytest tests/ledger/test_crashes.py -k killed
+
+# statements from templates of other plans, compared with printed ones: 2,000 shapes in three dialects
+campaign-templates shapes="2000":
+    TACIT_TEMPLATES={{ shapes }} uv run pytest tests/unit/engines/test_template_pairs.py
 
 # streams: error beside the lower bound, neighbours, kills, publications
 streams *args:
@@ -175,15 +183,23 @@ campaign-neighbours requests="2000":
 campaign-load minutes="10":
     TACIT_LOAD_MINUTES={{ minutes }} uv run pytest -s benchmarks/bench_load.py
 
-# whether response times tell two neighbours apart, with public deadlines of 100 ms and without
+# ten abuses of a server, for so many seconds each: health checks, local tokens, and paid answers beside them
+campaign-freeze seconds="20":
+    TACIT_FREEZE_SECONDS={{ seconds }} uv run pytest -s -n 0 benchmarks/bench_freeze.py
+
+# whether the times of delayed answers tell two neighbours apart, and of open ones
 campaign-timing worst="10000" others="2000" place=".campaign-timing":
+    TACIT_TIMING_WORST={{ worst }} TACIT_TIMING_OTHERS={{ others }} TACIT_CAMPAIGN={{ place }} uv run pytest -s benchmarks/bench_delay.py
+
+# whether response times tell two neighbours apart, with public deadlines of 100 ms and without
+campaign-deadlines worst="10000" others="2000" place=".campaign-deadlines":
     TACIT_TIMING_WORST={{ worst }} TACIT_TIMING_OTHERS={{ others }} TACIT_CAMPAIGN={{ place }} uv run pytest -s benchmarks/bench_timing.py
 
 # 10^4 histories of requests sent, lost, repeated and reordered
 campaign-requests count="10000":
     TACIT_REPLAYS={{ count }} uv run pytest tests/ledger/test_replays.py -k one_charge
 
-# the price of a charge beside the bare database, and after a million others
+# the price of a charge beside the bare database, of 64 writers at once, and after a million others
 campaign-charges count="1000000":
     TACIT_CHARGES={{ count }} uv run pytest -s benchmarks/bench_ledger.py
 

@@ -13,21 +13,19 @@ from loading import question
 from tacit.ledger.ledger import Ledger
 from tacit.query.worker import Worker
 from tacit.session import ask as path
-from tacit.session import session as door
 from tacit.session.project import open_for_serving
 from tacit.session.session import Session
 
 TIMES, WARM = 60, 10
 STAGES: tuple[tuple[object, str, str], ...] = (
-    (door, "parse", "parse the text"),
-    (path, "price", "price it"),
+    (Session, "sql", "parse the text"),
+    (path, "price_question", "price it"),
     (path, "request_for", "name it for the ledger"),
     (Ledger, "reserve", "charge it, to the disk"),
     (Worker, "run", "have it answered by a child"),
-    (path, "decode", "read the answer"),
-    (path, "budget_summary", "tell where the budget stands"),
+    (path, "stored_answer", "read the answer, and tell where the budget stands"),
 )
-KEPT = "store it, to the disk, and look at the budget"
+KEPT = "store it, to the disk, and look for a stored answer"
 
 
 @contextmanager

@@ -28,14 +28,14 @@ Reserve = Callable[..., Charge | StoredRelease]
 
 def bug(original: Reserve) -> Reserve:
     deltas: list[int] = []
-    cost_of = place._cost
+    cost_of = place.cost_of_event
 
     def epsilon_alone(budget: BudgetRow, *rest: Any) -> tuple[Units, str]:
         cost, event = cost_of(budget, *rest)
         deltas.append(cost.delta)
         return Units(cost.amount, 0), event
 
-    place._cost = epsilon_alone
+    place.cost_of_event = epsilon_alone
 
     def reserve(store: Store, question: ChargeRequest, **given: Any) -> Charge | StoredRelease:
         paid = original(store, question, **given)

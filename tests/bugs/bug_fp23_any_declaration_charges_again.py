@@ -5,7 +5,7 @@ from typing import Any
 
 from tacit.project.populations import facts_of
 
-PLACE = "tacit.session.ask:used_facts"
+PLACE = "tacit.session.policy_version:used_facts"
 CAUGHT_BY = (
     "tests/edges/test_published_again.py::"
     "test_what_a_publication_does_not_use_changes_neither_charge_nor_files"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-PLACE = "tacit.session.ask:_is_named"
+PLACE = "tacit.session.policy_version:_is_named"
 CAUGHT_BY = (
     "tests/edges/test_streams_go_on.py::"
     "test_tighter_bounds_stop_a_publication_whatever_its_column_is_called[pay.eur]"

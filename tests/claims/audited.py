@@ -18,6 +18,7 @@ PROJECT = """\
 [server]
 processes = 1
 seconds = 600  # a busy machine may take its time
+time.kind = "open"
 
 [engines.here]
 kind = "duckdb"
@@ -51,8 +52,9 @@ def audit_server(folder: Path, people: int, epsilon: int, confidence: float) -> 
     file = folder / "tacit.toml"
     file.write_text(PROJECT.format(epsilon=epsilon, **canaries.keys))
     apply_project(file, by="olga")
-    with project_and_ledger(file) as (_, home):
-        analyst = AccessToken("ann", "analyst", TokenScope().text, wall_clock() + HOUR)
+    with project_and_ledger(file) as (project, home):
+        scope = TokenScope().fix(project.catalog)
+        analyst = AccessToken("ann", "analyst", scope.text, wall_clock() + HOUR)
         token = Tokens(home.store).issue(analyst)
     server = Instance(file, folder / "log", environment={})
     try:

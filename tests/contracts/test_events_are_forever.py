@@ -19,6 +19,7 @@ from tacit.core.event import (
     Composed,
     CubeNoise,
     CubeNoiseV2,
+    DelayNoise,
     Event,
     ExponentialSelection,
     GaussianNoise,
@@ -108,6 +109,7 @@ MEANT: dict[str, Event] = {
         release_epsilon=Fraction(1, 10),
         delta=Fraction(1, 1000000),
     ),
+    "delay": DelayNoise(variance=Fraction(40000), reach=1387, step_ms=Fraction(1, 2)),
 }
 RENAMED = {
     '"kind":"nothing"': '"kind":"none"',

@@ -51,7 +51,10 @@ SAMPLED = GOLDEN / "ledger-1-sampled.jsonl"
 NUMBERED = GOLDEN / "ledger-1-numbered.jsonl"
 SECOND = GOLDEN / "ledger-1-second-versions.jsonl"
 DATED = GOLDEN / "ledger-1-dated.jsonl"
+TEAMS = GOLDEN / "ledger-1-teams.jsonl"
+DELAYED = GOLDEN / "ledger-1-delayed.jsonl"
 
+TEAMS_HEAD = "1acc81b9bf22283b"
 DATED_HEAD = "1844fc5f7500f228"
 NUMBERED_HEADS = ["ca0c76b6840f1bbd", "2a6519ec6ae53c28"]
 PEOPLE = PrivacyUnit("person")
@@ -66,10 +69,13 @@ BUDGETS = {
 }
 FACTS = ("visits.age: integer, from 0 to 120", "visits.ward: text, 'zoë'")
 ADDED = (Nothing(), Composed((LEAVES[0], LEAVES[5])), Repeated(LEAVES[0], 3))
-LATER = LEAVES[-1]
-"""Of the kind that came later, and has a golden file of its own."""
+LATER, DELAY = LEAVES[-2:]
+"""Events of kinds that came later; each has a golden file of its own."""
 
-EVENTS: tuple[Event, ...] = (*LEAVES[:-1], *ADDED)
+DELAYS = (Repeated(DELAY, 3), Composed((LEAVES[0], DELAY)))
+"""One delay alone costs less than the least that is charged for a question."""
+
+EVENTS: tuple[Event, ...] = (*LEAVES[:-2], *ADDED)
 PRICE_DELTA = Fraction(1, 10**7)
 
 
@@ -198,6 +204,20 @@ def make_sampled() -> None:
         store.close()
 
 
+def make_delayed() -> None:
+    """Write the golden file of answers that left after a random delay, which has a price."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people, budget = list(BUDGETS.items())[1]
+        ledger.open_budget(people, budget, ("olga",), by="olga")
+        for event in DELAYS:
+            answer(ledger, ask(type(event).__name__, of=people, event=event))
+        DELAYED.write_text("".join(export(store)))
+        store.close()
+
+
 def make_second() -> None:
     """Write the golden file of second versions, in every measure that has a price for them."""
     sums = LaplaceNoiseV2(Fraction(100), Fraction(100))
@@ -242,6 +262,29 @@ def make_dated() -> None:
         asking = ledger.under(AnyDeclaration())
         answer(asking, ask("count", of=people))
         DATED.write_text("".join(export(store)))
+        store.close()
+
+
+def make_teams() -> None:
+    """Write the golden file of a member who left a team, and of requests for quotas."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people = Population("clinic", PEOPLE)
+        ledger.open_budget(people, Budget(Loss.pure(3)), ("olga",), by="olga")
+        for holder in ("ann", "@lab"):
+            ledger.set_quota("clinic", holder, Loss.pure("0.1"), by="olga")
+        ledger.join("clinic", "ann", "@lab", by="olga")
+        answer(ledger, ask("joint", of=people))
+        wanted = ledger.request_quota("clinic", Loss.pure("0.2"), by="ann", reason="zoë asked")
+        ledger.grant_quota("clinic", wanted.seq, by="olga")
+        wanted = ledger.request_quota("clinic", Loss.pure(1), by="ann", team="@lab")
+        ledger.decline_quota("clinic", wanted.seq, by="olga")
+        ledger.leave("clinic", "ann", "@lab", by="olga")
+        answer(ledger, ask("alone", of=people))
+        ledger.request_quota("clinic", Loss.pure("0.3"), by="ann")
+        TEAMS.write_text("".join(export(store)))
         store.close()
 
 
@@ -383,8 +426,26 @@ def test_a_golden_ledger_tells_dates_and_a_default_quota() -> None:
     assert clinic.head.hex()[:16] == DATED_HEAD
 
 
+def test_a_golden_ledger_tells_teams_and_requests(store: SqlStore) -> None:
+    lines = TEAMS.read_text().splitlines(keepends=True)
+    (clinic,) = read(lines)
+    assert clinic.groups == {"ann": set()}
+    tenth = 10**11
+    assert clinic.spent_by == {"ann": Units(2 * tenth, 0), "@lab": Units(tenth, 0)}
+    assert clinic.quotas == {"ann": Units(2 * tenth, 0), "@lab": Units(tenth, 0)}
+    assert [each.amount for each in clinic.quota_requests.values()] == [3 * tenth]
+    assert clinic.head.hex()[:16] == TEAMS_HEAD
+    restore(store, lines)
+    assert list(export(store)) == lines
+    Ledger(store).verify("clinic")
+
+
 def sampled() -> list[str]:
     return SAMPLED.read_text().splitlines(keepends=True)
+
+
+def delayed() -> list[str]:
+    return DELAYED.read_text().splitlines(keepends=True)
 
 
 def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> None:
@@ -392,7 +453,7 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
         lines,
         *(
             file.read_text().splitlines(keepends=True)
-            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED, DATED)
+            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED, DATED, TEAMS)
         ),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]
@@ -402,11 +463,12 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
     assert {measure for measure, _ in charges(lines)} == {kind.value for kind in Measure}
     assert {decode_event(act.event) for _, act in charges(lines)} == set(EVENTS)
     assert LATER in {decode_event(act.event) for _, act in charges(sampled())}
+    assert {decode_event(act.event) for _, act in charges(delayed())} == set(DELAYS)
 
 
 def test_every_event_costs_what_it_always_did(lines: list[str]) -> None:
     second = charges(SECOND.read_text().splitlines(keepends=True))
-    for measure, act in (*charges(lines), *charges(sampled()), *second):
+    for measure, act in (*charges(lines), *charges(sampled()), *charges(delayed()), *second):
         due = price(decode_event(act.event), Measure(measure), Fraction(act.price_delta))
         assert due == Units(act.amount, act.delta), act.event
 

@@ -251,6 +251,23 @@ def test_the_line_of_every_value_is_the_one_it_stands_in() -> None:
     assert str(source.refusal(Fault(("engines", "live"), "why"))) == "tacit.toml:7: why"
 
 
+def test_tables_of_one_kind_may_stand_apart() -> None:
+    apart = f"{TEXT}\n[server.time]\nkind = 'open'\n\n[datasets.more]\nepoch = '1'  # why\n"
+    source, before = ProjectText("tacit.toml", apart), ProjectText("tacit.toml", TEXT)
+    for path in (
+        ("datasets", "visits", "columns", "ward", "keys"),
+        ("datasets", "visits", "epoch"),
+        ("datasets", "people", "columns", "id"),
+    ):
+        assert source.line_of(path) == before.line_of(path) > 1
+    assert source.line_of(("datasets", "more", "epoch")) == len(apart.splitlines())
+    changed = source.with_value(("datasets", "visits", "epoch"), "2026-W47")
+    assert changed.text == apart.replace('"2026-W46"', '"2026-W47"', 1)
+    added = source.with_value(("datasets", "more", "max_rows"), 3)
+    assert added.root().value["datasets"]["more"] == {"epoch": "1", "max_rows": 3}
+    assert source.without(("datasets", "more", "epoch")).text.count("why") == 0
+
+
 def test_a_value_is_changed_and_every_comment_stays(tmp_path: Path) -> None:
     source = ProjectText("tacit.toml", TEXT)
     changed = source.with_value(("datasets", "visits", "epoch"), "2026-W47")

@@ -46,15 +46,15 @@ from tacit.plan.expression import (
 from tacit.plan.plan import Plan, Scan
 from tacit.publish.publication import ListedPublication, Publication, Publications
 from tacit.query.pricing import price
-from tacit.session.ask import (
+from tacit.session.ask import request_for
+from tacit.session.engines import read_project
+from tacit.session.policy_version import (
     DECLARATIONS,
     policy_of,
-    request_for,
     tables_of,
     used_facts,
     used_policy,
 )
-from tacit.session.engines import read_project
 from tacit.session.session import Session
 from tacit.sql.parser import parse
 from tacit.store.connect import open_sqlite

@@ -50,6 +50,9 @@ max_rows = 1
 [datasets.t.columns]
 person = "integer"
 x = { kind = "integer", bounds = [0, 50], provenance = "public" }
+
+[server.time]
+kind = "open"
 """
 ANSWERED, REFUSED = "answered", "refused when opened"
 

@@ -29,7 +29,8 @@ HOUR_MS = 3_600_000
 
 def token_for(curator: Curator, role: str = "analyst", who: str | None = None) -> str:
     """A token for all datasets."""
-    allowed = AccessToken(who or getuser(), role, TokenScope().text, wall_clock() + HOUR_MS)
+    scope = TokenScope().fix(curator.catalog)
+    allowed = AccessToken(who or getuser(), role, scope.text, wall_clock() + HOUR_MS)
     return Tokens(curator.home.store).issue(allowed)
 
 

@@ -37,6 +37,9 @@ id = "integer"
 person = "text"
 ward = { kind = "text", keys = ["north", "south"], provenance = "public" }
 cost = { kind = "integer", bounds = [0, 100], provenance = "policy" }
+
+[server.time]
+kind = "open"
 """
 FILE = 'kind = "duckdb"\npath = "clinic.duckdb"'
 ROWS = (

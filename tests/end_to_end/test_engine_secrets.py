@@ -120,7 +120,7 @@ def test_a_worker_is_given_the_password_by_the_server_that_looks_it_up(
 ) -> None:
     """Neither the variable nor the keyring is there in the worker."""
     file = tmp_path / "tacit.toml"
-    file.write_text("[server]\nprocesses = 1\n" + said(address, place))
+    file.write_text("[server]\nprocesses = 1\ntime.kind = 'open'\n" + said(address, place))
     memory.set_password("clinic", "tacit", SECRET)
     apply_project(file, by="olga", environment={"CLINIC": SECRET})
     curator, _ = open_for_serving(file, {"CLINIC": SECRET, "TACIT_UNUSED": "x"})

@@ -121,7 +121,6 @@ def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
         ("max_rows = 5", "max_rows = 50", "+ visits: at most 2 groups of 50 rows"),
         ('unit = "person"\nmax', 'unit = "city"\nmax', "+ people: city names the unit"),
         ('"1"\ncolumns', '"2"\ncolumns', "+ regions: epoch '2'"),
-        ("quotas.ann = { epsilon = 1 }", "quotas.ann = { epsilon = 2 }", "the quota of ann is"),
         ("epsilon = 3", "epsilon = 4", "raise the cap to epsilon 4, delta 0.000001, by rho "),
         ('["olga"]', '["olga", "omar"]', "add the owner omar"),
     ],
@@ -141,6 +140,22 @@ def test_every_difference_is_shown_and_recorded_as_an_owners_act(
     assert told in str(change)
     assert held(file).verify("patients").entries == entries + 1
     assert apply_project(file, by="olga") == ()
+
+
+def test_the_ledger_decides_a_quota_that_differs_from_the_file(file: Path) -> None:
+    apply_project(file, by="olga")
+    edit(file, "quotas.ann = { epsilon = 1 }", "quotas.ann = { epsilon = 2 }")
+    with (
+        open_project(
+            file, principal="ann"
+        ) as session,  # owners set quotas without the file too
+        pytest.raises(BudgetExceeded, match="quota of ann"),
+    ):
+        session.sql(JOINED).ask(epsilon="1.5")
+    (change,) = apply_project(file, by="olga")
+    assert "the quota of ann is" in str(change)
+    with open_project(file, principal="ann") as session:
+        session.sql(JOINED).ask(epsilon="1.5")
 
 
 def test_a_session_that_looks_at_the_file_alone_would_take_any_bound(file: Path) -> None:

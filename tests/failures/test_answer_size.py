@@ -9,7 +9,8 @@ from faults import Faults, start_faulty
 import tacit
 from tacit.errors import InvalidValue
 from tacit.query.rehearsal import most_numbers
-from tacit.query.worker import Allowed, Pool, Worker
+from tacit.query.worker import Allowed, Worker
+from tacit.query.worker_pool import Pool
 from tacit.session.session import Session
 from tacit.session.workers import read_work
 

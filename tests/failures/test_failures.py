@@ -46,7 +46,8 @@ from tacit.noise.laplace import DiscreteLaplace
 from tacit.plan.expression import Span
 from tacit.query import below_charge
 from tacit.query.below_charge import Broken, Progress, attempt, run_below
-from tacit.query.worker import Allowed, Pool, Worker
+from tacit.query.worker import Allowed, Worker
+from tacit.query.worker_pool import Pool
 from tacit.session.session import Session
 from tacit.session.workers import alarm, read_work
 from tacit.stream.stream import Periods

@@ -19,10 +19,22 @@ ROLES = {
     ("POST", "/v1/ledger/{population}/look"): ("owner",),
     ("POST", "/v1/ledger/{population}/freeze"): ("owner",),
     ("POST", "/v1/ledger/{population}/thaw"): ("owner",),
+    ("GET", "/v1/ledger/{population}/proposals"): ("auditor", "owner"),
+    ("POST", "/v1/ledger/{population}/proposals/{number}/approve"): ("owner",),
+    ("GET", "/v1/ledger/{population}/quotas"): ("auditor", "owner"),
+    ("POST", "/v1/ledger/{population}/quotas"): ("owner",),
+    ("GET", "/v1/ledger/{population}/teams"): ("auditor", "owner"),
+    ("POST", "/v1/ledger/{population}/teams/join"): ("owner",),
+    ("POST", "/v1/ledger/{population}/teams/leave"): ("owner",),
+    ("GET", "/v1/ledger/{population}/requests"): ("analyst", "auditor", "owner"),
+    ("POST", "/v1/ledger/{population}/requests"): ("analyst",),
+    ("POST", "/v1/ledger/{population}/requests/{number}/grant"): ("owner",),
+    ("POST", "/v1/ledger/{population}/requests/{number}/decline"): ("owner",),
     ("POST", "/v1/tokens"): ("owner",),
     ("GET", "/v1/tokens"): ("owner",),
     ("DELETE", "/v1/tokens/{token_id}"): ("owner",),
     ("GET", "/health"): ("anyone",),
+    ("GET", "/ready"): ("anyone",),
     ("GET", "/openapi.json"): ("anyone",),
     ("GET", "/metrics"): ("operator",),
 }
@@ -35,15 +47,13 @@ ABOUT = {
     "/v1/fit/quote": "dataset",
     "/v1/fit": "dataset",
     "/v1/releases/{release_key}": "release",
-    "/v1/ledger/{population}": "population",
-    "/v1/ledger/{population}/verify": "population",
-    "/v1/ledger/{population}/look": "population",
-    "/v1/ledger/{population}/freeze": "population",
-    "/v1/ledger/{population}/thaw": "population",
     "/v1/tokens": "token",
     "/v1/tokens/{token_id}": "token",
-}
+} | {path: "population" for _, path in ROLES if path.startswith("/v1/ledger/")}
 """What kind of object a route is about; others are about none."""
+
+DATASETS = {OWN: {"people", "visits"}, OTHER: {"shifts"}}
+"""The datasets of each population."""
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -58,12 +68,22 @@ class Who:
 
     @property
     def reaches(self) -> set[str]:
-        """The objects in reach."""
-        own, other = {"people", "visits"}, {"shifts"}
-        named = {*(own | other if self.datasets is None else self.datasets)}
+        """The objects that are wholly in reach."""
+        return {thing for thing, names in DATASETS.items() if names <= self._named}
+
+    @property
+    def touches(self) -> set[str]:
+        """The populations of which some dataset is in reach."""
+        return {thing for thing, names in DATASETS.items() if names & self._named}
+
+    @property
+    def _named(self) -> set[str]:
+        every = {name for names in DATASETS.values() for name in names}
+        named = every if self.datasets is None else set(self.datasets)
         if self.role == "owner":
-            named &= {"olga": own, "oscar": other}.get(self.principal, set())
-        return ({OWN} if own <= named else set()) | ({OTHER} if other <= named else set())
+            owned = {"olga": OWN, "oscar": OTHER}.get(self.principal)
+            named = named & DATASETS[owned] if owned else set()
+        return named
 
 
 CALLERS = (
@@ -103,14 +123,22 @@ def _of_object(who: Who, method: str, path: str, thing: str) -> int:
     if about is None or (method, path) == ("GET", "/v1/tokens"):
         return 200
     if method == "POST" and about == "token":
-        return 404 if thing == NOBODYS else 201 if thing in who.reaches else 403
+        return 201 if thing in who.reaches else 403  # also if it is not there
     if about == "release" and who.role == "analyst":
         # ann paid for the one about patients, and nobody here for the one about staff
         return 200 if (who.principal, thing) == ("ann", OWN) and OWN in who.reaches else 404
-    if thing not in who.reaches:
+    if thing not in (who.touches if about == "population" else who.reaches):
         return 404
+    return _in_reach(method, path, thing)
+
+
+def _in_reach(method: str, path: str, thing: str) -> int:
+    if path.endswith("/approve"):
+        return 404  # no proposal waits, because each population has one owner
     if path.endswith("/look") or (path.startswith("/v1/fit") and thing == OTHER):
         # nothing failed, so that there is nothing to look at; and the budget of the staff
         # counts in pure epsilon, and no model does
         return 422
+    if (method, path) == ("POST", "/v1/ledger/{population}/requests"):
+        return 201
     return 204 if method == "DELETE" else 200

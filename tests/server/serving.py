@@ -21,6 +21,7 @@ from tacit.session.project import apply_project, curator_of
 from tacit.store.tokens import AccessToken, Tokens
 
 HOUR = 3_600_000
+OPEN_TIME = '\n[server.time]\nkind = "open"\n'
 ALL = TokenScope()
 NOTHING: Mapping[str, str] = {}
 SECONDS = 30
@@ -99,8 +100,11 @@ def make_project(
 ) -> Path:
     """A project of two populations with an owner each, applied by both.
 
-    Parts of its file can be ``changed`` into others.
+    Parts of its file can be ``changed`` into others. Its time is open, unless ``more`` says
+    otherwise.
     """
+    if "deadline" not in more and "[server.time]" not in more:
+        more += OPEN_TIME
     patients = PATIENTS
     for old, new in changed.items():
         patients = patients.replace(old, new)
@@ -118,18 +122,20 @@ def make_project(
 class Server:
     """A server that runs, its address, its log, and whoever calls it."""
 
-    def __init__(self, address: str, curator: Curator, log: list[str]) -> None:
+    def __init__(self, address: str, curator: Curator, log: list[str], app: Any = None) -> None:
         self.address = address
         self.curator = curator
         self.log = log
+        self.app = app
 
     def token(
         self, who: str, role: Role = Role.ANALYST, scope: TokenScope = ALL, hours: float = 1
     ) -> str:
         """A token that was made where the ledger is."""
         until = wall_clock() + round(hours * HOUR)
+        known = scope if scope.datasets is not None else scope.fix(self.curator.catalog)
         return Tokens(self.curator.home.store).issue(
-            AccessToken(who, role.value, scope.text, until)
+            AccessToken(who, role.value, known.text, until)
         )
 
     def call(
@@ -165,9 +171,9 @@ def serving(
     curator = curator_of(file, "the server", environment)
     settings.setdefault("serving", Serving(requests_per_minute=10**6))
     log: list[str] = []
-    app = watched_app(make_app(curator, **settings), log.append)
-    with running(app) as address:
-        yield Server(address, curator, log)
+    app = make_app(curator, **settings)
+    with running(watched_app(app, log.append)) as address:
+        yield Server(address, curator, log, app)
 
 
 @contextmanager

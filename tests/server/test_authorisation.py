@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from matrix import ABOUT, BAD, CALLERS, METHODS, NOBODYS, OTHER, OWN, ROLES, Who, expected
 from serving import Server, make_project, serving
 
+from tacit.core import Loss
 from tacit.errors import InternalError
 from tacit.server.app import ROUTERS, make_app
 from tacit.server.guarded_route import GuardedRoute, new_router, open_to
@@ -32,6 +33,9 @@ FITS = {
 }
 DATASETS = {OWN: ["people", "visits"], OTHER: ["shifts"], NOBODYS: ["ghosts"]}
 POPULATIONS = {OWN: "patients", OTHER: "staff", NOBODYS: "ghosts"}
+QUOTAS = {OWN: Loss.zcdp("0.01", "1e-8"), OTHER: Loss.pure("0.5")}
+"""Quotas that are below those that callers ask for, and above what they spend."""
+
 NO_ID = "00" * 32
 
 
@@ -59,7 +63,7 @@ class Cells:
 
     def __init__(self, server: Server, foreign: Server) -> None:
         self._server, self._foreign = server, foreign
-        self._line = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=30)
+        self._line = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=300)
         ann, bob = server.token("ann"), server.token("bob")
         ask = {OWN: ann, OTHER: bob}
         self._releases = {
@@ -82,12 +86,19 @@ class Cells:
             body |= {"epsilon": "0.1"} if path == "/v1/ask" else {}
         elif (method, path) == ("POST", "/v1/tokens"):
             body = {"principal": "new", "role": "analyst", "datasets": DATASETS[thing]}
+        elif method == "POST" and path.endswith(("/quotas", "/requests")):
+            body = {"holder": "new"} if path.endswith("/quotas") else {}
+            body |= {"epsilon": "0.9"}
+        elif path.endswith(("/join", "/leave")):
+            body = {"team": "@lab", "principal": "new"}
+        number = self._prepare(who, path, thing) if state == "valid" and method == "POST" else 1
         if path.endswith(("freeze", "thaw")):
             self._stop(thing, stopped=path.endswith("thaw"))
         filled = path.format(
             population=POPULATIONS[thing],
             release_key=self._releases[thing],
             token_id=self._token_id(thing) if "token_id" in path else "",
+            number=number,
         )
         headers = {"Content-Type": "application/json"} if body else {}
         given = self._tokens[who, state]
@@ -107,6 +118,28 @@ class Cells:
         if thing != NOBODYS and ledger.status(name).frozen != stopped:
             act = ledger.freeze if stopped else ledger.thaw
             act(name, by={OWN: "olga", OTHER: "oscar"}[thing])
+
+    def _prepare(self, who: Who, path: str, thing: str) -> int:
+        """Let there be something to decide, and return the number of the request."""
+        if thing == NOBODYS or not path.startswith("/v1/ledger/"):
+            return 1
+        ledger, name = self._server.curator.home.ledger, POPULATIONS[thing]
+        owner = {OWN: "olga", OTHER: "oscar"}[thing]
+        if "requests" in path:
+            for number in ledger.quota_requests(name):
+                ledger.decline_quota(name, number, by=owner)
+            holder = who.principal if path.endswith("/requests") else "new"
+            half = QUOTAS[thing]
+            ledger.set_quota(name, holder, half, by=owner)
+            if holder == "new":
+                more = Loss(half.measure, half.amount * 2, half.delta)
+                return ledger.request_quota(name, more, by="new").seq
+        if "teams" in path:
+            member = "new" in ledger.teams(name).get("@lab", ())
+            if member != path.endswith("/leave"):
+                act = ledger.leave if member else ledger.join
+                act(name, "new", "@lab", by=owner)
+        return 1
 
     def close(self) -> None:
         """Hang up."""
@@ -188,6 +221,20 @@ def test_a_door_that_only_looks_at_the_token_is_found_out(
     ):
         assert cells.status(narrow, "valid", method, path, OWN) == 200
         assert expected(narrow, "valid", method, path, OWN) == 404
+
+
+def test_a_door_that_does_not_look_at_populations_is_found_out(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TokenScope, "of_catalog", lambda _, catalog: catalog)
+    here = "/v1/ledger/{population}"
+    for who, method, path in (
+        (Who("sam", "analyst", ("shifts",)), "POST", f"{here}/requests"),
+        (Who("abe", "auditor", ("shifts",)), "GET", f"{here}/quotas"),
+        (Who("abe", "auditor", ("shifts",)), "GET", f"{here}/teams"),
+    ):
+        assert cells.status(who, "valid", method, path, OWN) in {200, 201}
+        assert expected(who, "valid", method, path, OWN) == 404
 
 
 def test_a_route_that_names_no_role_cannot_be_made(server: Server) -> None:

@@ -10,6 +10,7 @@ from itertools import count
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -91,10 +92,10 @@ def hurt(server: Server, wrong: signal.Signals) -> Iterator[None]:
     (worker,) = server.curator.pools["warehouse"]._workers
     pid, original = child_of(server), worker._run
 
-    def run(asked: bytes, ends: float | None) -> bytes:
+    def run(*given: Any) -> bytes:
         worker._run = original  # type: ignore[method-assign]
         os.kill(pid, wrong)
-        return original(asked, ends)
+        return original(*given)
 
     worker._run = run  # type: ignore[method-assign]
     try:
@@ -118,6 +119,18 @@ def test_a_child_that_died_or_hangs_while_nobody_asked_costs_nobody_anything(
         before.failed,
         before.retried,
     )
+
+
+def test_a_child_that_died_is_replaced_before_anybody_asks(server: Server) -> None:
+    dead = child_of(server)
+    os.kill(dead, signal.SIGKILL)
+    (worker,) = server.curator.pools["warehouse"]._workers
+    ends = time.monotonic() + 60
+    while worker._child is None or worker._child[0].pid == dead:
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+    with worker._lock:  # once it is ready
+        assert worker._answers_ping()
 
 
 def test_a_child_that_dies_or_is_late_gives_one_answer_at_one_time(server: Server) -> None:

@@ -53,6 +53,19 @@ def edit(file: Path, before: str, after: str) -> None:
     file.write_text(text.replace(before, after))
 
 
+def apply_elsewhere(file: Path, before: str, after: str, then: str | None = None) -> None:
+    """Apply a change in another file, as on another machine; the server's has it at no time.
+
+    If the server's own file were changed and changed back, it could read it in between.
+    """
+    other = file.with_name("other.toml")
+    other.write_text(file.read_text())
+    if then is not None:
+        file.write_text(then)
+    edit(other, before, after)
+    apply_project(other, by="olga")
+
+
 def comes(what: Callable[[], bool]) -> bool:
     """Whether something is true within half a minute."""
     last = time.monotonic() + SECONDS
@@ -102,10 +115,7 @@ def test_a_server_that_does_not_follow_charges_nothing_more(file: Path) -> None:
 def test_a_file_that_differs_stops_its_population_and_no_other(file: Path) -> None:
     with reloading(file) as server:
         ann = server.token("ann")
-        text = file.read_text()
-        edit(file, BOUNDS, "bounds = [0, 50]")
-        apply_project(file, by="olga")
-        file.write_text(text)  # a server whose disk has the file of before
+        apply_elsewhere(file, BOUNDS, "bounds = [0, 50]")
         keys = iter(range(10**6))
 
         def told() -> bool:
@@ -124,9 +134,7 @@ def test_a_file_that_cannot_be_read_stops_what_was_declared_anew(file: Path) -> 
     with reloading(file) as server:
         ann = server.token("ann")
         text = file.read_text()
-        edit(file, BOUNDS, "bounds = [0, 50]")
-        apply_project(file, by="olga")
-        file.write_text("no project")
+        apply_elsewhere(file, BOUNDS, "bounds = [0, 50]", then="no project")
         keys = iter(range(10**6))
         assert comes(
             lambda: (
@@ -138,6 +146,30 @@ def test_a_file_that_cannot_be_read_stops_what_was_declared_anew(file: Path) -> 
         assert comes(lambda: server.ask(ann, SUM, key=str(next(keys))).status_code == 200)
 
 
+def test_an_error_of_any_kind_while_loading_stops_one_population_and_not_the_thread(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a canary")
+
+    with reloading(file) as server:
+        ann, keys = server.token("ann"), count()
+        with monkeypatch.context() as patched:
+            patched.setattr("tacit.session.project.open_for_serving", broken)
+            edit(file, BOUNDS, "bounds = [0, 50]")
+            apply_project(file, by="olga")
+            assert comes(
+                lambda: (
+                    "on this server could not be"
+                    in server.ask(ann, SUM, key=str(next(keys))).text
+                )
+            )
+            assert server.ask(ann, STAFF).status_code == 200
+        file.write_text(file.read_text() + "\n")  # it is loaded again when the file changes
+        assert comes(lambda: server.ask(ann, SUM, key=str(next(keys))).status_code == 200)
+        assert "canary" not in "".join(server.log)
+
+
 def of_postgres(folder: Path, address: str) -> Path:
     """The project of one table in PostgreSQL, whose copy was prepared."""
     role = f"tacit_{uuid4().hex}"
@@ -145,7 +177,7 @@ def of_postgres(folder: Path, address: str) -> Path:
     file = folder / "tacit.toml"
     patients = PATIENTS.partition("[datasets.visits]")[0]
     file.write_text(
-        "[server]\nprocesses = 1\n"
+        "[server]\nprocesses = 1\ntime.kind = 'open'\n"
         + patients.replace(
             'kind = "duckdb"\npath = "clinic.duckdb"',
             f'kind = "postgres"\naddress = "{where}"',

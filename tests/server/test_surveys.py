@@ -87,6 +87,44 @@ def test_what_no_form_sends_is_refused_and_repeated_nowhere(
     assert (tmp_path / "wave.jsonl").read_text() == ""
 
 
+OWN = "127.0.0.1:PORT"
+FOREIGN = [
+    {"Origin": "http://["},
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://127.0.0.1"},  # another port
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "cross-site", "Origin": f"http://{OWN}"},
+]
+OURS = [
+    {},
+    {"Origin": f"http://{OWN}"},
+    {"Origin": f"https://{OWN}"},  # behind a proxy
+    {"Sec-Fetch-Site": "same-origin"},
+    {"Sec-Fetch-Site": "same-origin", "Origin": "null"},
+]
+
+
+def status_with(site: str, headers: dict[str, str]) -> int:
+    place = site.removeprefix("http://")
+    sent = {name: part.replace(OWN, place) for name, part in headers.items()}
+    return requests.post(f"{site}/reports", body(), headers=sent, timeout=30).status_code
+
+
+def test_a_page_of_another_site_can_neither_send_reports_nor_frame_the_form(
+    site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [status_with(site, headers) for headers in FOREIGN] == [403] * len(FOREIGN)
+    assert (tmp_path / "wave.jsonl").read_text() == ""
+    page = requests.get(site, timeout=30)
+    assert page.headers["content-security-policy"] == "frame-ancestors 'none'"
+    assert page.headers["x-frame-options"] == "DENY"
+    assert [status_with(site, headers) for headers in OURS] == [204] * len(OURS)
+    monkeypatch.setattr("tacit.server.survey.is_same_origin", lambda _: True)  # the lie
+    assert {status_with(site, headers) for headers in FOREIGN} == {204}
+
+
 def test_what_stands_beside_a_report_is_not_kept(site: str, tmp_path: Path) -> None:
     sent = body(answer=CANARY, name=CANARY)
     reply = requests.post(

@@ -48,6 +48,16 @@ def test_a_session_waits_for_its_commits_whatever_the_database_prefers(
     assert found["idle_in_transaction_session_timeout"] == ("30s",)
 
 
+def test_no_statement_is_compiled(address: str, opened: Open) -> None:
+    """A statement about a whole table looks expensive where sequential scans are avoided."""
+    whole = text("EXPLAIN (ANALYZE, FORMAT text) SELECT population, declared FROM budgets")
+    with opened(address).reading() as work:
+        assert "JIT" not in str(work.all(whole, {}))
+    with opened(address).writing() as work:
+        work.run(text("SET LOCAL jit = on"), {})
+        assert "JIT" in str(work.all(whole, {}))
+
+
 def test_a_reader_cannot_write(store: SqlStore) -> None:
     def write_while_reading() -> None:
         with store.reading() as work:

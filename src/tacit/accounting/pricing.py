@@ -56,6 +56,10 @@ def leaves(event: core.Event) -> Iterator[tuple[core.Event, int]]:
 # Cost of one leaf ----------------------------------------------------------------------------
 
 
+PI_BELOW = Fraction(3141592653589793, 10**15)
+"""A number just below pi."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Upper bounds on the privacy loss of one leaf, in several measures.
@@ -124,6 +128,35 @@ def _(leaf: core.TruncatedLaplaceNoise) -> Cost:
     else:
         lost = Fraction(moved)  # the weight of each of them is at most 1
     return _pure(leaf.sensitivity / leaf.scale, min(Fraction(1), lost / total))
+
+
+@cost_of.register
+def _(leaf: core.DelayNoise) -> Cost:
+    """Price a delay: rho = 1 / (2 * variance), up to the probability of one edge.
+
+    Two neighbours have the same law, or laws that are one step apart. Their common support is
+    all but one outcome of each, which has the probability delta of an edge. On that support,
+    let u be the distance from its centre: u takes 2 * reach values, half-integers, and both
+    laws have equal total weight, by reflection. With phi(x) = exp(-x**2 / (2 * variance)) and
+    G(s) = sum of phi(u - s), the divergence of order a satisfies
+
+        (a - 1) * D_a = a * (a - 1) / (2 * variance) + log(G(a - 1/2) / G(1/2)).
+
+    So rho is right if G(s) <= G(1/2) for all s >= 1/2. First, G(s + 1) <= G(s) for such s: the
+    sum loses a term that is nearer to 0 than the one it gains. Second, let s = 1/2 + f with f
+    below 1. The sum of phi over *all* half-integers is largest at s = 1/2 (Poisson summation).
+    The terms left out are phi(k - f) for k >= reach and phi(k + f) for k > reach. They are not
+    less than at f = 0: phi(reach - f) >= phi(reach), and phi is convex beyond the square root
+    of the variance, which the reach is not below, so that phi(k - f) + phi(k + f) >= 2 phi(k).
+
+    The sum of phi over all integers is at least sqrt(2 * pi * variance), again by Poisson
+    summation, and the terms beyond the reach are less than variance / reach * phi(reach) on
+    each side.
+    """
+    edge = exp_bounds(-Fraction(leaf.reach**2) / (2 * leaf.variance))[1]
+    beyond = 2 * leaf.variance / leaf.reach * edge
+    total = max(Fraction(1), sqrt_bounds(2 * PI_BELOW * leaf.variance)[0] - beyond)
+    return Cost(None, 1 / (2 * leaf.variance), min(Fraction(1), edge / total))
 
 
 @cost_of.register

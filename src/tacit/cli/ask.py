@@ -41,11 +41,7 @@ from tacit.session import open_project
 @click.option("--round", "step", help="Round noisy values to multiples of a number, such as 5.")
 @click.option("--json", "json_", is_flag=True, help="Print the answer as JSON.")
 @click.option("--csv", "csv_", is_flag=True, help="Print the answer as CSV.")
-@click.option(
-    "--server",
-    envvar="TACIT_SERVER",
-    help="The url of a server to ask, with the token in TACIT_TOKEN.",
-)
+@options.server
 @options.project
 @options.principal
 def ask(  # noqa: PLR0913 - one for each option

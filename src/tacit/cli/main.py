@@ -4,10 +4,12 @@ import click
 
 from tacit.cli.ask import ask
 from tacit.cli.audit import attack, audit, verify
+from tacit.cli.calibrate import calibrate
 from tacit.cli.declare import budget, domain, epoch, limits, protect
 from tacit.cli.demo import demo
 from tacit.cli.ledger import freeze, ledger, status, thaw
 from tacit.cli.publish import publish
+from tacit.cli.quotas import quota, team
 from tacit.cli.serve import serve, token
 from tacit.cli.setup import apply, init, prepare, reader
 from tacit.cli.survey import survey
@@ -49,6 +51,7 @@ COMMANDS = (
     apply,
     epoch,
     prepare,
+    calibrate,
     ask,
     publish,
     attack,
@@ -58,6 +61,8 @@ COMMANDS = (
     freeze,
     thaw,
     ledger,
+    team,
+    quota,
     serve,
     token,
     survey,

@@ -37,6 +37,12 @@ principal = click.option(
     help="The analyst or owner in whose name you act. Default: your user name.",
 )
 
+server = click.option(
+    "--server",
+    envvar="TACIT_SERVER",
+    help="The url of a server to ask, with the token in TACIT_TOKEN.",
+)
+
 
 # ------------------------------------------------------------------ output
 

@@ -58,7 +58,7 @@ def token() -> None:
     "--dataset",
     "datasets",
     multiple=True,
-    help="A dataset that the token may be used for. Default: all.",
+    help="A dataset that the token may be used for. Default: all that are declared now.",
 )
 @click.option("--most", help="Largest epsilon of a question.")
 @click.option(
@@ -78,10 +78,14 @@ def issue(  # noqa: PLR0913 - one for each option
     days: int,
     project: Path,
 ) -> None:
-    """Issue a token for WHO. It is printed once; only its hash is stored."""
+    """Issue a token for WHO. It is printed once; only its hash is stored.
+
+    Its datasets are fixed now: it does not reach datasets that are declared later.
+    """
     allowance = None if most is None else Allowance(epsilon=exact(most))
-    scope, until = TokenScope(datasets or None, allowance), wall_clock() + days * DAY_MS
+    wanted, until = TokenScope(datasets or None, allowance), wall_clock() + days * DAY_MS
     with project_and_ledger(project) as (declared, home):
+        scope = wanted.fix(declared.catalog)
         allowed = AccessToken(who, role, scope.text, until)
         check_pass(allowed, declared.catalog, home.ledger)
         click.echo(Tokens(home.store).issue(allowed))

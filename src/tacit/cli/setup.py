@@ -32,6 +32,10 @@ from tacit.session import (
 )
 
 ENGINE = "warehouse"
+APPROVE = (
+    "Another owner must approve: `tacit ledger approve POPULATION PROPOSAL`, or over HTTP "
+    "POST /v1/ledger/POPULATION/proposals/PROPOSAL/approve."
+)
 USUAL_FILE, USUAL_SERVER = DUCKDB_SPEC.kind, POSTGRES_SPEC.kind
 
 
@@ -83,6 +87,12 @@ def init(
         "      tacit apply\n"
         "      tacit limits TABLE --estimate, which measures the limit of rows that fits"
     )
+    if rule.fixed_plans:
+        click.echo(
+            "Before `tacit serve`, declare the most rows of a person that are read: tacit "
+            "protect TABLE\nwith --row-key and --max-rows-in-all, or with --most-rows; and run "
+            "`tacit calibrate`."
+        )
 
 
 def _address(source: str, password: str | None) -> tuple[EngineAddress, AddressRule]:
@@ -115,9 +125,7 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
         click.echo(f"The ledger is up to date with {project.name}.")
         return
     if all(change.waits for change in missing):
-        click.echo(
-            "Another owner must approve: run `tacit ledger approve POPULATION PROPOSAL`."
-        )
+        click.echo(APPROVE)
         return
     if not yes:
         click.confirm(f"Record this in the ledger, as {principal}?", abort=True)
@@ -126,7 +134,11 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
     waiting = {each.population for each in missing} - {each.population for each in recorded}
     if waiting:
         click.echo(f"Not recorded, because others own it: {', '.join(sorted(waiting))}.")
-    if unrecorded_changes(project):
+    unrecorded = unrecorded_changes(project)
+    if any(change.waits for change in unrecorded):
+        click.echo("\n".join(str(change) for change in unrecorded if change.waits))
+        click.echo(APPROVE)
+    if unrecorded:
         return  # other owners have not acted yet
     for name in datasets_without_profile(project):
         click.echo(

@@ -24,7 +24,7 @@ from tacit.extras import load
 from tacit.frame import Table
 from tacit.ledger import ChainVerdict, Status, Units
 from tacit.ml.registry import Model, cross_validation_of, learn_from, spec_of
-from tacit.numeric import exact
+from tacit.numeric import Number, exact, plain
 from tacit.plan import Plan, PublicRows, Scan
 from tacit.query import Fit, FitPreview, FreeQuestion
 from tacit.sql import read_statement
@@ -192,6 +192,28 @@ class RemoteSession:
             f"The server does not report the budget of {name!r}. Ask an owner for a token "
             "whose scope includes its datasets."
         )
+
+    def request_quota(
+        self,
+        population: str | None = None,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        team: str | None = None,
+        reason: str = "",
+    ) -> int:
+        """Ask for a larger quota, of this amount in all, and return the request's number.
+
+        It is for you or for a team that you are in. An owner grants or declines it.
+        """
+        name = self.catalog.population(population).name
+        given = {"epsilon": epsilon, "rho": rho}
+        body: dict[str, Any] = {
+            unit: plain(exact(amount)) for unit, amount in given.items() if amount is not None
+        }
+        body |= {"team": team, "reason": reason}
+        reply = self._wire.post(f"/v1/ledger/{quoted(name, safe='')}/requests", body)
+        return int(reply["number"])
 
     def verify(self, population: str | None = None) -> ChainVerdict:
         """Let the server verify the chain of a population, for owners and auditors."""

@@ -254,6 +254,7 @@ EVENTS: dict[str, type[events.Event]] = {
     "lomax 2": events.LomaxNoiseV2,
     "student 2": events.StudentNoiseV2,
     "propose test release 2": events.ProposeTestReleaseEventV2,
+    "delay": events.DelayNoise,
 }
 """The stored name of each event. A name is never reused and never removed."""
 
@@ -352,7 +353,7 @@ FORMAT = 1
 
 def encode_release(release: Release) -> bytes:
     """Return the canonical bytes of ``release``."""
-    guarantee, loss = release.guarantee, release.guarantee.loss
+    guarantee = release.guarantee
     stored = {
         "tacit release": FORMAT,
         "columns": [_release_column(column) for column in release.columns],
@@ -360,11 +361,12 @@ def encode_release(release: Release) -> bytes:
         "population": guarantee.population.name,
         "unit": guarantee.population.unit.name,
         "neighbours": guarantee.population.unit.neighbours.value,
-        "loss": [loss.measure.value, str(loss.amount), str(loss.delta)],
+        "loss": _loss_parts(guarantee.loss),
         "assumptions": list(guarantee.assumptions),
         "numerics": guarantee.numerics.value,
         "receipt": release.receipt.hex(),
         **({} if release.dates is None else {"dates": release.dates.to_dict()}),
+        **({} if guarantee.time is None else {"time": _loss_parts(guarantee.time)}),
     }
     return json.dumps(stored, sort_keys=True, separators=(",", ":")).encode()
 
@@ -377,12 +379,12 @@ def decode_release(stored: bytes) -> Release:
     try:
         value = json.loads(stored)
         unit = PrivacyUnit(value["unit"], Neighbours(value["neighbours"]))
-        measure, amount, delta = value["loss"]
         guarantee = Guarantee(
             Population(value["population"], unit),
-            Loss(Measure(measure), Fraction(amount), Fraction(delta)),
+            _loss_of_parts(value["loss"]),
             tuple(value["assumptions"]),
             events.Numerics(value["numerics"]),
+            _loss_of_parts(value["time"]) if "time" in value else None,
         )
         columns = tuple(_read(column) for column in value["columns"])
         receipt = bytes.fromhex(value["receipt"])
@@ -394,6 +396,15 @@ def decode_release(stored: bytes) -> Release:
             "These bytes cannot be decoded as a release. They were changed, or another version "
             "of Tacit wrote them."
         ) from error
+
+
+def _loss_parts(loss: Loss) -> list[str]:
+    return [loss.measure.value, str(loss.amount), str(loss.delta)]
+
+
+def _loss_of_parts(parts: list[str]) -> Loss:
+    measure, amount, delta = parts
+    return Loss(Measure(measure), Fraction(amount), Fraction(delta))
 
 
 EARLIER = (

@@ -209,6 +209,32 @@ class CubeNoise(Event):
         above_zero(scale=self.scale, dimensions=Fraction(self.dimensions))
 
 
+# ------------------------------------------------------------------ time
+
+
+@dataclass(frozen=True, slots=True)
+class DelayNoise(Event):
+    """The time at which an answer leaves, in steps of ``step_ms`` milliseconds, with a delay.
+
+    One unit moves the time from the start to the result, rounded up to steps, by at most one
+    step. The delay is a public constant plus an integer z, with P(z) proportional to
+    exp(-z**2 / (2 * variance)) for abs(z) <= reach. The reach is at least the square root of
+    the variance.
+    """
+
+    variance: Fraction
+    reach: int
+    step_ms: Fraction
+
+    def __post_init__(self) -> None:
+        above_zero(variance=self.variance, step_ms=self.step_ms)
+        if self.reach < 1 or self.reach**2 < self.variance:
+            raise InvalidValue(
+                "The reach of a delay must be at least 1 and at least the square root of its "
+                f"variance, but {self.reach} was given."
+            )
+
+
 # ------------------------------------------------------------------ selection
 
 

@@ -45,12 +45,27 @@ class Guarantee:
     loss: Loss
     assumptions: tuple[str, ...] = ()
     numerics: Numerics = Numerics.EXACT
+    time: Loss | None = None
+    """The part of the loss that paid for the time at which the answer left a server."""
+
+    @property
+    def noise_loss(self) -> Loss:
+        """The part of the loss that paid for the noise of the released values."""
+        if self.time is None:
+            return self.loss
+        amount, delta = self.time.amount, self.time.delta
+        return Loss(self.loss.measure, self.loss.amount - amount, self.loss.delta - delta)
 
     def __str__(self) -> str:
         claim = (
             f"By itself, this release about {self.population.name} satisfies "
             f"{_NAMES[self.loss.measure]} with {self.loss}\nfor {self.population.unit}."
         )
+        if self.time is not None:
+            claim += (
+                "\nThis also holds for anyone who sees when the answer arrives: of the loss, "
+                f"{self.time} paid for the time at which it left."
+            )
         assumed = self.assumptions
         if self.numerics is Numerics.IDEALISED:
             assumed = (

@@ -114,7 +114,7 @@ class RecognisesFile:
 
 DUCKDB_SPEC = EngineSpec(
     kind="duckdb",
-    address=AddressRule("duckdb", PATH, in_place=True),
+    address=AddressRule("duckdb", PATH, in_place=True, fixed_plans=True),
     open=_open_duckdb,
     dialect=DUCKDB,
     copies=CopyRule(
@@ -131,7 +131,7 @@ DUCKDB_SPEC = EngineSpec(
 
 PARQUET_SPEC = EngineSpec(
     kind="parquet",
-    address=AddressRule("parquet", PATH),
+    address=AddressRule("parquet", PATH, fixed_plans=True),
     open=_open_parquet,
     dialect=DUCKDB,
     copies=CopyRule(

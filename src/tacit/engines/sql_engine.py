@@ -19,7 +19,8 @@ from tacit.engines.print.copy_statement import facts_in
 from tacit.engines.print.ranking import RowContext, copy_to_read, row_by_row
 from tacit.engines.print.relation import columns, most_rows
 from tacit.engines.print.sql_dialect import Dialect
-from tacit.engines.print.statement import question, row_statement
+from tacit.engines.print.statement import row_statement
+from tacit.engines.print.statement_template import fill_statement
 from tacit.engines.storage_rules import Types, check_types
 from tacit.engines.unit_rows import UnitRows
 from tacit.errors import CopyMissing, InvalidValue
@@ -32,7 +33,7 @@ RunStatement = Callable[[str], ResultRows]
 RunInParts = Callable[[str], Iterator[ResultRows]]
 """Runs one statement and returns the rows of its result in order, part by part."""
 
-statement = lru_cache(maxsize=256)(question)
+statement = lru_cache(maxsize=256)(fill_statement)
 """Return the statement of a question. It depends on public facts and the salt: cached."""
 
 

@@ -1,4 +1,4 @@
-"""DuckDB in memory over synthetic tables, for audits and tests."""
+"""DuckDB over synthetic tables, in memory or in a file, for audits and tests."""
 
 from decimal import Decimal
 
@@ -20,15 +20,15 @@ WRITTEN = {
 
 
 class SyntheticDuckDB:
-    """An in-memory database that is reused for many sets of tables.
+    """A database in memory, or in the file at ``path``, reused for many sets of tables.
 
     To open a new database takes longer than to answer a question. The name of a table is the
     last part of its location.
     """
 
-    def __init__(self) -> None:
-        self.connection = duckdb.connect(config={"threads": 1})
-        self._engine = DuckDB(self.connection)
+    def __init__(self, path: str = ":memory:") -> None:
+        self.connection = duckdb.connect(path, config={"threads": 1})
+        self.engine = DuckDB(self.connection)
 
     def over(self, catalog: Catalog, tables: Tables) -> DuckDB:
         """Return the engine over ``tables``, which replace the tables of the previous call."""
@@ -46,7 +46,7 @@ class SyntheticDuckDB:
                 ]
                 many = ", ".join([one] * len(rows))
                 self.connection.execute(f"INSERT INTO {table} VALUES {many}", cells)  # noqa: S608
-        return self._engine
+        return self.engine
 
     def close(self) -> None:
         """Close the database."""

@@ -18,6 +18,7 @@ from tacit.ledger.charge import (
     StoredRelease,
     Target,
     Units,
+    is_name,
     price,
     subject_of,
     utc_day,
@@ -31,8 +32,10 @@ from tacit.ledger.declarations import (
 )
 from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved
 from tacit.ledger.govern import Governing
+from tacit.ledger.lease import LEASE_MS, SILENCE_SECONDS, LeaseKeeper, LeaseState
 from tacit.ledger.ledger import Ledger, wall_clock
 from tacit.ledger.populations import MOMENTARY
+from tacit.ledger.quotas import LONGEST_REASON, HolderStatus
 from tacit.ledger.reserve import UNREACHED
 from tacit.ledger.sealed_states import ChainWitness
 from tacit.ledger.unanswered import MEANING
@@ -40,10 +43,13 @@ from tacit.ledger.verify import ChainVerdict
 
 __all__ = [
     "EVERYBODY",
+    "LEASE_MS",
     "LONGEST_NAME",
+    "LONGEST_REASON",
     "MEANING",
     "MOMENTARY",
     "NO_UNITS",
+    "SILENCE_SECONDS",
     "UNREACHED",
     "USUAL_SHARE",
     "AnchorFile",
@@ -60,6 +66,9 @@ __all__ = [
     "Declarations",
     "Governing",
     "HeadMark",
+    "HolderStatus",
+    "LeaseKeeper",
+    "LeaseState",
     "Ledger",
     "Numbered",
     "Offer",
@@ -71,6 +80,7 @@ __all__ = [
     "Terms",
     "Units",
     "entries",
+    "is_name",
     "price",
     "subject_of",
     "utc_day",

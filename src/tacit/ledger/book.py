@@ -84,7 +84,7 @@ def due(event: str, opened: acts.Opened, price_delta: str) -> Units:
 class Book:
     """The state of one population's budget after the entries read so far."""
 
-    def __init__(self, population: str) -> None:
+    def __init__(self, population: str) -> None:  # noqa: PLR0915 - one line a fact
         self.population = population
         self.seq = 0
         self.head = acts.GENESIS
@@ -111,6 +111,8 @@ class Book:
         self.frozen = False
         """Whether an owner has stopped all charges."""
         self.proposals: dict[int, acts.Proposed] = {}
+        self.quota_requests: dict[int, acts.QuotaRequested] = {}
+        """Requests of analysts for a larger quota that no owner has decided."""
         self.requests: dict[tuple[str, bytes], bytes] = {}
         """The binding of each request (`binding_of`), by its principal and key."""
         self.paid = 0
@@ -211,9 +213,16 @@ class Book:
                 require(version >= 1, "the versions of a state begin with 1")
                 require(version == before + 1, "the versions of a state are consecutive")
                 self.states[state] = version, hash_in(digest).hex()
-            case acts.QuotaSet(holder, amount, delta, by, _):
+            case acts.QuotaSet(holder, amount, delta, by, _, request):
                 self._owner(by)
                 self.quotas[holder] = countable(Units(amount, delta), self._measure)
+                if request:
+                    self._settle_request(request, holder)
+            case acts.QuotaRequested():
+                self._request_quota(act)
+            case acts.QuotaDeclined(request, by, _):
+                self._owner(by)
+                self._settle_request(request)
             case acts.DefaultQuotaSet(amount, delta, by, _):
                 self._owner(by)
                 self.quotas[EVERYBODY] = countable(Units(amount, delta), self._measure)
@@ -222,6 +231,11 @@ class Book:
                 joined = self.groups.setdefault(principal, set())
                 require(group not in joined, "an analyst joins a group once")
                 joined.add(group)
+            case acts.MemberRemoved(principal, group, by, _):
+                self._owner(by)
+                joined = self.groups.get(principal, set())
+                require(group in joined, "only a member is removed from a group")
+                joined.remove(group)
             case acts.FactsDeclared(facts, by, at):
                 self._owner(by)
                 self.declared = facts
@@ -335,6 +349,22 @@ class Book:
                 require(owner in self.owners, "only an owner can be removed as owner")
                 self.owners.remove(owner)
                 require(bool(self.owners), "the last owner is not removed")
+
+    def _request_quota(self, act: acts.QuotaRequested) -> None:
+        wanted = countable(Units(act.amount, act.delta), self._measure)
+        require(wanted != NO_UNITS, "a requested quota is above zero")
+        groups = self.groups.get(act.principal, set())
+        own = act.holder in {act.principal, *groups}
+        require(own, "an analyst requests a quota for themselves or for a group of theirs")
+        waiting = {each.principal for each in self.quota_requests.values()}
+        require(act.principal not in waiting, "an analyst has one open request")
+        self.quota_requests[self.seq] = act
+
+    def _settle_request(self, request: int, holder: str | None = None) -> None:
+        asked = self.quota_requests.pop(request, None)
+        require(asked is not None, "an owner decides an open request")
+        same = asked is None or holder in {None, asked.holder}
+        require(same, "a granted quota is for the holder who was named in the request")
 
     def _set_least(self, share: str) -> None:
         rule = "the least price is a share of the cap"

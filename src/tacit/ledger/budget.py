@@ -9,6 +9,7 @@ groups are counted in the same unit of work as the charge.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from sqlalchemy import bindparam, select, update
@@ -93,20 +94,14 @@ class BudgetRow(NamedTuple):
     @property
     def record(self) -> Record:
         """The incidents among earlier answers, which the guarantee of an answer lists."""
-        least = self.least_amount
-        questions = self.cap_amount // least if least else 0
-        return Record(
-            self.missed,
-            self.failed,
-            self.retried,
-            self.show(Units(least, 0)) if least else "",
-            questions,
+        least, questions = _show_least(
+            self.least_amount, self.cap_amount, self.measure, self.conversion_delta
         )
+        return Record(self.missed, self.failed, self.retried, least, questions)
 
     def show(self, units: Units, *, down: bool = False) -> str:
         """Return an amount as text, with its epsilon first; a rest is rounded ``down``."""
-        delta = Fraction(self.conversion_delta)
-        return show_loss(units.loss(self.measure), delta, down=down)
+        return _show(units, self.measure, self.conversion_delta, down=down)
 
     def check_open(self, population: str) -> None:
         """Raise an error if an owner must review late or failed answers first."""
@@ -166,6 +161,21 @@ class BudgetRow(NamedTuple):
             )
 
 
+def _show(units: Units, measure: Measure, delta: str, *, down: bool = False) -> str:
+    return show_loss(units.loss(measure), Fraction(delta), down=down)
+
+
+@lru_cache(maxsize=1024)
+def _show_least(least: int, cap: int, measure: Measure, delta: str) -> tuple[str, int]:
+    """Return the least price as text, and how many questions at this price fit into the cap.
+
+    It is cached, because every charge needs it and few budgets have few least prices.
+    """
+    if not least:
+        return "", 0
+    return _show(Units(least, 0), measure, delta), cap // least
+
+
 def find_budget(work: Work, population: str) -> BudgetRow:
     """Return the budget of ``population``."""
     row = work.one(_FIND_BUDGET, {"at": population})
@@ -219,7 +229,7 @@ _LEFT = select(
 )
 
 _new = upsert(holders)
-_COUNT = _new.on_conflict_do_update(
+COUNT = _new.on_conflict_do_update(
     index_elements=[holders.c.population, holders.c.holder],
     set_={
         "spent_amount": holders.c.spent_amount + _new.excluded.spent_amount,
@@ -228,6 +238,8 @@ _COUNT = _new.on_conflict_do_update(
     where=(holders.c.spent_amount <= holders.c.cap_amount - _new.excluded.spent_amount)
     & (holders.c.spent_delta <= holders.c.cap_delta - _new.excluded.spent_delta),
 )
+"""The conditional statement that counts a cost for a holder, within the quota of the holder."""
+
 _LIMIT = _new.on_conflict_do_update(
     index_elements=[holders.c.population, holders.c.holder],
     set_={
@@ -246,7 +258,7 @@ def count_for_all(
     locked.
     """
     rows = work.all(_GROUPS, {"at": population, "principal": principal})
-    found = _sort_holders(principal, rows)
+    found = sort_holders(principal, rows)
     within = (EVERYBODY,) not in rows or cost <= own_quota(work, population, principal).left
     for holder in found:
         if not within or not count(work, population, holder, cost):
@@ -255,14 +267,19 @@ def count_for_all(
             raise errors.BudgetExceeded(
                 f"The quota of {holder} on {population!r} is too small: this question needs "
                 f"{budget.show(cost)}, and {budget.show(rest, down=True)} is left. Ask for "
-                "less, or ask an owner to raise the quota."
+                f"less, or ask for a larger quota: `tacit quota request {population}`."
             )
     return found
 
 
 def count(work: Work, population: str, holder: str, cost: Units) -> bool:
     """Add ``cost`` to the sum of ``holder``; return False if it exceeds the quota."""
-    values = {
+    return bool(work.run(COUNT, count_row(population, holder, cost)))
+
+
+def count_row(population: str, holder: str, cost: Units) -> dict[str, object]:
+    """Return the row with which `COUNT` counts ``cost`` for a holder without a quota."""
+    return {
         "population": population,
         "holder": holder,
         "cap_amount": NO_LIMIT.amount,
@@ -270,7 +287,6 @@ def count(work: Work, population: str, holder: str, cost: Units) -> bool:
         "spent_amount": cost.amount,
         "spent_delta": cost.delta,
     }
-    return bool(work.run(_COUNT, values))
 
 
 def limit(work: Work, population: str, holder: str, cap: Units) -> None:
@@ -304,17 +320,19 @@ def own_quota(work: Work, population: str, holder: str) -> Quota:
     A group without a quota has no limit.
     """
     quota, usual = (
-        _read_quota(work.one(_FIND_QUOTA, {"at": population, "holder": each}))
+        read_quota(work.one(_FIND_QUOTA, {"at": population, "holder": each}))
         for each in (holder, EVERYBODY)
     )
-    return quota if holder.startswith("@") else _with_default(quota, usual)
+    return quota if holder.startswith("@") else with_default(quota, usual)
 
 
-def _read_quota(row: Sequence[int] | None) -> Quota:
+def read_quota(row: Sequence[int] | None) -> Quota:
+    """Return the quota in a row of the table of holders; without a row there is no limit."""
     return Quota() if row is None else Quota(Units(row[0], row[1]), Units(row[2], row[3]))
 
 
-def _with_default(quota: Quota, usual: Quota) -> Quota:
+def with_default(quota: Quota, usual: Quota) -> Quota:
+    """Return the quota of an analyst: their own, or else the ``usual`` one of all analysts."""
     return Quota(usual.cap, quota.spent) if quota.cap == NO_LIMIT else quota
 
 
@@ -324,20 +342,21 @@ def left_of(work: Work, population: str, principal: str) -> tuple[Units, ...]:
     An amount is negative if a quota was lowered below the sum that was already spent.
     """
     rows = work.all(_LEFT, {"at": population, "holder": principal})
-    found = {holder: _read_quota(amounts) for holder, *amounts in rows}
+    found = {holder: read_quota(amounts) for holder, *amounts in rows}
     usual = found.pop(EVERYBODY, Quota())
-    own = _with_default(found.pop(principal, Quota()), usual)
+    own = with_default(found.pop(principal, Quota()), usual)
     return tuple(each.left for each in (own, *found.values()) if each.cap != NO_LIMIT)
 
 
 def holders_of(work: Work, population: str, principal: str) -> tuple[str, ...]:
     """Return the holders for whom a charge of ``principal`` counts: them and their groups."""
-    return _sort_holders(
+    return sort_holders(
         principal, work.all(_GROUPS, {"at": population, "principal": principal})
     )
 
 
-def _sort_holders(principal: str, rows: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def sort_holders(principal: str, rows: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return the holders of a charge: the analyst first, then their groups by name."""
     # The order goes into the chain. It is sorted in Python, because databases order text by
     # different collations.
     return (principal, *sorted(holder for (holder,) in rows if holder != EVERYBODY))

@@ -14,7 +14,7 @@ heads at the time a folder was last used.
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -35,12 +35,12 @@ _here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIM
 STEP = (
     update(budgets)
     .where(_here)
-    .values(head_seq=budgets.c.head_seq + 1)
+    .values(head_seq=budgets.c.head_seq + bindparam("entries"))
     .returning(budgets.c.head_seq, budgets.c.head_hash)
 )
-"""The statement that takes the next number in a chain.
+"""The statement that takes the next numbers in a chain, for so many ``entries``.
 
-Other writers wait until this unit of work ends.
+It returns the last of them. Other writers wait until this unit of work ends.
 """
 
 MARKS = budgets.c.missed + budgets.c.failed + budgets.c.retried // RETRIES
@@ -54,7 +54,7 @@ SPEND = (
         budgets.c.spent_delta <= budgets.c.cap_delta - bindparam("delta"),
         budgets.c.looked == MARKS,
         or_(
-            bindparam("amount") >= budgets.c.least_amount,
+            bindparam("smallest") >= budgets.c.least_amount,
             and_(bindparam("amount") == 0, bindparam("delta") == 0),
         ),
         budgets.c.declared == bindparam("declaration"),
@@ -63,7 +63,7 @@ SPEND = (
     .values(
         spent_amount=budgets.c.spent_amount + bindparam("amount"),
         spent_delta=budgets.c.spent_delta + bindparam("delta"),
-        head_seq=budgets.c.head_seq + 1,
+        head_seq=budgets.c.head_seq + bindparam("entries"),
     )
     .returning(
         budgets.c.head_seq,
@@ -74,6 +74,10 @@ SPEND = (
     )
 )
 """The conditional update that decides a charge: it spends the cost, or it changes no row.
+
+It decides a group of charges as well: ``amount`` and ``delta`` are then the sums of their
+costs, ``smallest`` is the least amount among those that are not free, and ``entries`` is the
+number of entries that are written. All of them fit, or nothing is changed.
 
 It changes no row where
 
@@ -104,7 +108,7 @@ PAGE = 1000
 
 def append(work: Work, population: str, act: Act) -> Entry:
     """Append the entry of ``act`` to the end of the population's chain, and return it."""
-    place = work.one(STEP, {"at": population})
+    place = work.one(STEP, {"at": population, "entries": 1})
     if place is None:
         raise UnknownName(
             f"There is no budget for the population {population!r}; an owner opens one with "
@@ -132,6 +136,17 @@ def write(  # noqa: PLR0913 - a place in the chain, and the entry's content
     work.run(_ADD, row_of(entry, state))
     work.run(_HEAD, {"at": population, "head": entry.hash})
     return entry
+
+
+def write_all(work: Work, entries_: Sequence[Entry]) -> None:
+    """Write entries whose numbers were taken for them; each follows the one before it.
+
+    They may belong to several chains. None of them is about a sealed state.
+    """
+    work.run_many(_ADD, [row_of(entry, None) for entry in entries_])
+    heads = {entry.population: entry.hash for entry in entries_}
+    for population, head in heads.items():
+        work.run(_HEAD, {"at": population, "head": head})
 
 
 def row_of(entry: Entry, state: str | None) -> dict[str, object]:

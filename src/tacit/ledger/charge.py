@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple, Self
+from unicodedata import is_normalized
 
 from tacit.accounting import leaves, loss_of
 from tacit.core import Event, Loss, Measure, Nothing, Population
@@ -161,6 +162,20 @@ NO_INCIDENTS = IncidentCounts()
 
 LONGEST_NAME = 200
 """Largest number of characters in a principal's name or an idempotency key."""
+
+
+def is_name(text: str) -> bool:
+    """Return whether ``text`` may be the name of a new principal, quota or group.
+
+    Names that look the same must be equal, so that a quota limits the person that its owner
+    means: spaces around a name, and letters that are composed differently, are not seen.
+
+    Example:
+        >>> is_name("ann"), is_name("ann "), is_name("Jose\u0301"), is_name("Jos\u00e9")
+        (True, False, False, True)
+    """
+    fits = 0 < len(text) <= LONGEST_NAME and text.isprintable()
+    return fits and text == text.strip() and is_normalized("NFC", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +348,8 @@ class Charge:
     """The subject of the question, under which its answer is found at a smaller loss."""
     loss: Loss | None = None
     """The loss that was asked for; None for an answer that no other question can use."""
+    parked: str | None = None
+    """Where the charge was recorded while it was parked, if it was resumed since."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -144,6 +144,32 @@ class QuotaSet:
     delta: int
     by: str
     at: int
+    request: int = 0
+    """Number of the `QuotaRequested` entry that this grants; left out if there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaRequested:
+    """An analyst asked for a larger quota, of this amount in all. It changes nothing.
+
+    ``holder`` is the analyst, or one of their groups.
+    """
+
+    principal: str
+    holder: str
+    amount: int
+    delta: int
+    reason: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaDeclined:
+    """An owner declined the request for a quota in entry ``request``."""
+
+    request: int
+    by: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +200,19 @@ class LeastSet:
 @dataclass(frozen=True, slots=True)
 class Joined:
     """An owner added an analyst to a group. Later charges count for both."""
+
+    principal: str
+    group: str
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRemoved:
+    """An owner removed an analyst from a group. Later charges no longer count for the group.
+
+    The group keeps the sum of the earlier charges.
+    """
 
     principal: str
     group: str
@@ -304,7 +343,10 @@ Act = (
     | QuotaSet
     | DefaultQuotaSet
     | LeastSet
+    | QuotaRequested
+    | QuotaDeclined
     | Joined
+    | MemberRemoved
     | FactsDeclared
     | Described
     | Inherited
@@ -333,7 +375,10 @@ ACTS: dict[str, type[Act | Decision]] = {
     "quota set": QuotaSet,
     "default quota set": DefaultQuotaSet,
     "least set": LeastSet,
+    "quota requested": QuotaRequested,
+    "quota declined": QuotaDeclined,
     "joined": Joined,
+    "member removed": MemberRemoved,
     "declared": FactsDeclared,
     "described": Described,
     "inherited": Inherited,

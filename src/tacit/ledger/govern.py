@@ -30,7 +30,7 @@ from tacit.ledger.budget import (
     write_least,
 )
 from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
-from tacit.ledger.charge import LONGEST_NAME, NO_LIMIT, NO_UNITS, Units
+from tacit.ledger.charge import LONGEST_NAME, NO_LIMIT, NO_UNITS, Units, is_name
 from tacit.ledger.declarations import (
     Declaration,
     Numbered,
@@ -56,6 +56,11 @@ from tacit.store.tables import budgets, members, owners, proposals
 _OPEN = insert(budgets)
 _ADD_OWNER = insert(owners)
 _JOIN = insert(members)
+_LEAVE = delete(members).where(
+    members.c.population == bindparam("at"),
+    members.c.principal == bindparam("who"),
+    members.c.holder == bindparam("group"),
+)
 _PROPOSE = insert(proposals)
 _here = (proposals.c.population == bindparam("at")) & (proposals.c.seq == bindparam("place"))
 _PROPOSAL = select(proposals.c.body).where(_here)
@@ -181,13 +186,13 @@ class Governing:
         entry = append(work, population, acts.Approved(proposal, signed.by, signed.at))
         owners = self._owners(population)
         row = work.one(_PROPOSAL, {"at": population, "place": proposal})
-        if row is None:
+        proposed = None if row is None else acts.decode_act(row[0])
+        if not isinstance(proposed, acts.Proposed):
             raise UnknownName(
                 f"No proposal of {population!r} with the number {proposal} waits for approval. "
                 "The number is that of the ledger entry with the proposal."
             )
-        proposed = acts.decode_act(row[0])
-        if not isinstance(proposed, acts.Proposed) or proposed.by not in owners - {signed.by}:
+        if proposed.by not in owners - {signed.by}:
             raise NotPermitted(
                 "A proposal must be approved by another owner than the one who made it, and "
                 "both must still be owners."
@@ -196,15 +201,20 @@ class Governing:
         work.run(_SETTLE, {"at": population, "place": proposal})
         return entry
 
-    def set_quota(self, population: str, holder: str, cap: Loss) -> acts.Entry:
-        """Set the quota of an analyst, or of a group whose name begins with @."""
-        if not 0 < len(holder) <= LONGEST_NAME or not holder.isprintable():
+    def set_quota(
+        self, population: str, holder: str, cap: Loss, request: int = 0
+    ) -> acts.Entry:
+        """Set the quota of an analyst, or of a group whose name begins with @.
+
+        ``request`` is the number of the request that this grants, if there was one.
+        """
+        if not (is_name(holder) and is_name(holder.removeprefix("@"))):
             raise InvalidValue(
                 f"A quota belongs to an analyst or a group, whose name has 1 to {LONGEST_NAME} "
-                "printable characters."
+                "printable characters, in the normal form NFC and without spaces around them."
             )
         units, signed = self._quota_units(population, cap), self._signed
-        act = acts.QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
+        act = acts.QuotaSet(holder, units.amount, units.delta, signed.by, signed.at, request)
         entry = self._append(population, act)
         limit(self._work, population, holder, units)
         return entry
@@ -241,16 +251,28 @@ class Governing:
 
     def join(self, population: str, principal: str, group: str) -> acts.Entry:
         """Add an analyst to a group. The analyst's later charges count for both."""
-        if not group.startswith("@"):
-            raise InvalidValue(f"The name of a group must begin with @, as in @{group}.")
+        _check_member(principal, group)
         act = acts.Joined(principal, group, self._signed.by, self._signed.at)
         entry = self._append(population, act)
         if group in holders_of(self._work, population, principal):
             raise InvalidValue(
-                f"{principal} is already in the group {group}, so nothing was changed."
+                f"{principal} is already in the team {group}, so nothing was changed."
             )
         values = {"population": population, "principal": principal, "holder": group}
         self._work.run(_JOIN, values)
+        return entry
+
+    def record(self, population: str, act: acts.Act) -> acts.Entry:
+        """Record an act of the signer that changes nothing but the chain."""
+        return self._append(population, act)
+
+    def leave(self, population: str, principal: str, group: str) -> acts.Entry:
+        """Remove an analyst from a group. The group keeps the sum of the earlier charges."""
+        act = acts.MemberRemoved(principal, group, self._signed.by, self._signed.at)
+        entry = self._append(population, act)
+        values = {"at": population, "who": principal, "group": group}
+        if not self._work.run(_LEAVE, values):
+            raise InvalidValue(f"{principal} is not in the team {group}.")
         return entry
 
     def freeze(self, population: str) -> acts.Entry:
@@ -429,6 +451,19 @@ def _check_heir(heir: BudgetRow, holder: BudgetRow, population: str, other: str)
             f"An owner of {other!r} must first run `tacit ledger look {other}` or "
             f"`tacit thaw {other}`."
         )
+
+
+def _check_member(principal: str, group: str) -> None:
+    """Raise `InvalidValue` if one of the names cannot be that of an analyst or a group."""
+    if not group.startswith("@"):
+        raise InvalidValue(f"The name of a team must begin with @, as in @{group}.")
+    for name in (principal, group.removeprefix("@")):
+        if not is_name(name) or name.startswith("@") or len(group) > LONGEST_NAME:
+            raise InvalidValue(
+                f"The names of an analyst and of a team must have 1 to {LONGEST_NAME} "
+                "printable characters, in the normal form NFC and without spaces around them, "
+                "and only that of a team begins with @."
+            )
 
 
 def _check_rise(budget: BudgetRow, rise: Units) -> None:

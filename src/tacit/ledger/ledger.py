@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from tacit import errors
 from tacit.core import Budget, Loss, Population
-from tacit.ledger import reserve
+from tacit.ledger import quotas, reserve
 from tacit.ledger.book import Book
 from tacit.ledger.budget import Status, status_for, status_of
 from tacit.ledger.chain import PAGE, Anchor, check_anchor, take_anchor, walk
@@ -28,6 +28,7 @@ from tacit.ledger.charge import (
     binding_of,
     utc_day,
 )
+from tacit.ledger.committer import Committer
 from tacit.ledger.declarations import (
     UNNUMBERED,
     Declaration,
@@ -37,10 +38,20 @@ from tacit.ledger.declarations import (
     epochs_in,
     numbers_in,
 )
-from tacit.ledger.entries import CapRaised, Decision, Entry, Signature
+from tacit.ledger.entries import (
+    CapRaised,
+    Decision,
+    Entry,
+    Proposed,
+    QuotaRequested,
+    Signature,
+)
 from tacit.ledger.govern import Governing, governing
+from tacit.ledger.group_write import AnswerWriting, ChargeWriting
+from tacit.ledger.lease import LeaseState, extend_leases, is_charged, lease_state
 from tacit.ledger.populations import owners_of
-from tacit.ledger.reserve import ATTEMPTS, Numbers, enter, reserve_charge
+from tacit.ledger.quotas import HolderStatus
+from tacit.ledger.reserve import ATTEMPTS, Numbers, enter
 from tacit.ledger.sealed_states import Decide, take_turn
 from tacit.ledger.unanswered import Mark, fail, look, miss, park, retry, unreviewed_incidents
 from tacit.ledger.verify import ChainVerdict, verify, verify_store
@@ -84,6 +95,7 @@ class Ledger:
         if anchor is not None:
             check_anchor(store, anchor)
         self._store = store
+        self._committer = Committer(store)
         self._clock = clock
         self._declarations = declarations
         self._epochs: dict[tuple[str, int], dict[str, int]] = {}
@@ -121,19 +133,14 @@ class Ledger:
         now, nonce = self._clock(), fresh_bytes(NONCE_BYTES)
         return self._charge_under_declarations(
             question,
-            lambda numbers: reserve_charge(
-                self._store,
-                question,
-                nonce=nonce,
-                now=now,
-                until=now + lease_ms,
-                numbers=numbers,
+            lambda numbers: self._committer.charge(
+                ChargeWriting(question, nonce, now, now + lease_ms, numbers)
             ),
         )
 
     def keep(self, charge: Charge, body: bytes) -> StoredRelease:
         """Store the answer to ``charge``; only the returned answer may be released."""
-        return reserve.keep(self._store, charge, body, self._clock())
+        return self._committer.keep(AnswerWriting(charge, body, self._clock()))
 
     def enter(self, question: ChargeRequest, body: bytes) -> StoredRelease:
         """Charge ``question`` and store its answer in one unit of work (`reserve.enter`)."""
@@ -254,6 +261,18 @@ class Ledger:
                     raise errors.AnswerLost
                 return found
 
+    def lease_state(self, question: ChargeRequest) -> StoredRelease | LeaseState:
+        """Return the stored answer to this question, or the state of its lease."""
+        return lease_state(self._store, question.release_key, self._clock())
+
+    def is_charged(self, question: ChargeRequest) -> bool:
+        """Return whether this request was charged before."""
+        return is_charged(self._store, question)
+
+    def extend_leases(self, charges: Iterable[Charge], lease_ms: int) -> None:
+        """Extend the leases of charges that are still computed by ``lease_ms`` from now."""
+        extend_leases(self._store, charges, self._clock() + lease_ms)
+
     def today(self) -> date:
         """Return the day that this machine's calendar shows."""
         return datetime.fromtimestamp(self._clock() / 1000).astimezone().date()
@@ -318,6 +337,10 @@ class Ledger:
     def populations(self) -> tuple[str, ...]:
         """Return the names of all populations that have a budget."""
         return tuple(head.population for head in take_anchor(self._store).heads)
+
+    def chain_ends(self) -> dict[str, int]:
+        """Return the number of the newest entry of each population's chain."""
+        return {head.population: head.seq for head in take_anchor(self._store).heads}
 
     def book(self, population: str) -> Book:
         """Verify a population's chain, and return its state: quotas, owners, declarations."""
@@ -385,6 +408,46 @@ class Ledger:
         """Add an analyst to a group."""
         with self.governing(by=by) as acts:
             return acts.join(population, principal, group)
+
+    def leave(self, population: str, principal: str, group: str, *, by: str) -> Entry:
+        """Remove an analyst from a group."""
+        with self.governing(by=by) as acts:
+            return acts.leave(population, principal, group)
+
+    def teams(self, population: str) -> dict[str, tuple[str, ...]]:
+        """Return the members of each team: of each group of analysts."""
+        return quotas.teams_of(self._store, population)
+
+    def quotas(self, population: str) -> tuple[HolderStatus, ...]:
+        """Return the quota and the spent sum of every analyst and team that has one."""
+        return quotas.quotas_of(self._store, population)
+
+    def waiting_proposals(self, population: str) -> dict[int, Proposed]:
+        """Return the proposals that wait for a second owner, by number."""
+        return quotas.waiting_proposals(self._store, population)
+
+    def quota_requests(self, population: str) -> dict[int, QuotaRequested]:
+        """Return the requests for a larger quota that no owner has decided, by number."""
+        return quotas.quota_requests(self._store, population)
+
+    def request_quota(
+        self, population: str, cap: Loss, *, by: str, team: str | None = None, reason: str = ""
+    ) -> Entry:
+        """Ask, as an analyst, for a quota of ``cap`` in all; an owner decides."""
+        signed, holder = self._sign(by), team or by
+        return quotas.request_quota(
+            self._store, population, cap, signed, holder=holder, reason=reason
+        )
+
+    def grant_quota(
+        self, population: str, request: int, *, by: str, cap: Loss | None = None
+    ) -> Entry:
+        """Grant a request, with the amount that was asked for or with ``cap`` instead."""
+        return quotas.grant_quota(self._store, population, request, self._sign(by), cap)
+
+    def decline_quota(self, population: str, request: int, *, by: str) -> Entry:
+        """Decline a request for a larger quota."""
+        return quotas.decline_quota(self._store, population, request, self._sign(by))
 
     def declare(
         self, population: str, facts: tuple[str, ...], tables: tuple[str, ...] = (), *, by: str

@@ -38,6 +38,7 @@ from tacit.ledger.charge import (
     price,
     utc_day,
 )
+from tacit.ledger.charge_rows import act_of, kept_row, offer_row, place_row, request_row
 from tacit.ledger.entries import AnswerStored, Charged, Entry, decode_act, encode_act
 from tacit.store import Store, Work
 from tacit.store.tables import answers, entries, requests, subjects
@@ -58,7 +59,7 @@ UNREACHED = (
     "question again, and it continues under the same charge."
 )
 
-_FIND = select(answers.c.receipt, answers.c.until, answers.c.body).where(
+_FIND = select(answers.c.receipt, answers.c.until, answers.c.body, answers.c.places).where(
     answers.c.release == bindparam("key")
 )
 _NEXT = (
@@ -76,7 +77,11 @@ _OF_HASH = select(entries.c.body).where(
 _new = upsert(answers)
 _CLAIM = _new.on_conflict_do_update(
     index_elements=[answers.c.release],
-    set_={"receipt": _new.excluded.receipt, "until": _new.excluded.until},
+    set_={
+        "receipt": _new.excluded.receipt,
+        "until": _new.excluded.until,
+        "places": _new.excluded.places,
+    },
     where=answers.c.body.is_(None) & (answers.c.until <= bindparam("now")),
 )
 _mine = (
@@ -84,16 +89,15 @@ _mine = (
     & (answers.c.receipt == bindparam("paid"))
     & answers.c.body.is_(None)
 )
-_KEEP = update(answers).where(_mine).values(body=bindparam("body"))
+KEEP = update(answers).where(_mine).values(body=bindparam("body"))
 _waits = (
     (answers.c.release == bindparam("key"))
     & (answers.c.until == PARKED)
     & answers.c.body.is_(None)
 )
-_PARKED = select(answers.c.places).where(_waits)
 _RESUME = update(answers).where(_waits).values(until=bindparam("until"))
 _ABANDON = update(answers).where(_mine).values(until=0)
-_OFFER = insert(subjects)
+OFFER = insert(subjects)
 _OFFERS = (
     select(
         subjects.c.place,
@@ -140,10 +144,14 @@ def look(work: Work, release_key: bytes, now: int) -> StoredRelease | None:
     Raise `AnswerPending` if a process is computing it, and `EngineUnreachable` if its charge is
     parked.
     """
-    row = work.one(_FIND, {"key": release_key})
+    return _read_place(work.one(_FIND, {"key": release_key}), now)
+
+
+def _read_place(row: tuple[Any, ...] | None, now: int) -> StoredRelease | None:
+    """Return what the row of an answer says at the time ``now``, as `look` does."""
     if row is None:
         return None
-    receipt, until, body = row
+    receipt, until, body, _ = row
     if body is not None:
         return StoredRelease(body, receipt)
     if until == PARKED:
@@ -155,8 +163,13 @@ def look(work: Work, release_key: bytes, now: int) -> StoredRelease | None:
 
 def find_parked(work: Work, release_key: bytes) -> str | None:
     """Return where the parked charge is recorded (JSON), or None if no charge is parked."""
-    row = work.one(_PARKED, {"key": release_key})
-    return None if row is None else row[0]
+    return _parked_at(work.one(_FIND, {"key": release_key}))
+
+
+def _parked_at(row: tuple[Any, ...] | None) -> str | None:
+    """Return where the charge of an answer's row is recorded, or None if it is not parked."""
+    parked = row is not None and row[1] == PARKED and row[2] is None
+    return row[3] if parked and row is not None else None
 
 
 def resume(work: Work, release_key: bytes, until: int) -> None:
@@ -193,15 +206,7 @@ def was_charged(work: Work, principal: str, binding: bytes) -> bool:
 
 def claim(work: Work, charge: Charge, now: int, until: int) -> None:
     """Take the lease of a new charge until ``until``, so that other processes wait."""
-    values = {
-        "release": charge.release_key,
-        "receipt": charge.receipt,
-        "until": until,
-        "body": None,
-        "places": None,
-        "now": now,
-    }
-    if not work.run(_CLAIM, values):
+    if not work.run(_CLAIM, {**place_row(charge, until), "now": now}):
         raise errors.Conflict("Another writer was first, and nothing was written; try again.")
 
 
@@ -243,22 +248,12 @@ def keep_within(work: Work, charge: Charge, body: bytes, now: int) -> StoredRele
     for entry in charge.entries:
         act = AnswerStored(entry.seq, charge.release_key.hex(), digest, now)
         places.append(append(work, entry.population, act).seq)
-    mine = {"key": charge.release_key, "paid": charge.receipt, "body": body}
-    if not work.run(_KEEP, mine):
+    if not work.run(KEEP, kept_row(charge, body)):
         raise errors.Conflict(
             "An answer is already stored, or another charge replaced this one; try again."
         )
     if charge.loss is not None:
-        units = Units.limit(charge.loss)
-        offer = {
-            "subject": charge.subject,
-            "place": places[0],
-            "release": charge.release_key,
-            "measure": charge.loss.measure.value,
-            "amount": units.amount,
-            "delta": units.delta,
-        }
-        work.run(_OFFER, offer)
+        work.run(OFFER, offer_row(charge, charge.loss, places[0]))
     return StoredRelease(body, charge.receipt)
 
 
@@ -295,7 +290,7 @@ def stored_for(work: Work, charge: Charge) -> StoredRelease | None:
     Raise `AnswerLost` if another charge has replaced ``charge``.
     """
     row = work.one(_FIND, {"key": charge.release_key})
-    receipt, _, body = row or (None, 0, None)
+    receipt, _, body, _ = row or (None, 0, None, None)
     if body is not None:
         return StoredRelease(body, receipt)
     if receipt == charge.receipt:
@@ -314,7 +309,7 @@ def stored_for(work: Work, charge: Charge) -> StoredRelease | None:
 _KNOWN = select(requests.c.binding, requests.c.nonce, requests.c.places).where(
     requests.c.principal == bindparam("who"), requests.c.request == bindparam("key")
 )
-_REMEMBER = insert(requests)
+REMEMBER = insert(requests)
 _ENTRY = select(entries.c.body, entries.c.hash).where(
     entries.c.population == bindparam("at"), entries.c.seq == bindparam("place")
 )
@@ -326,8 +321,11 @@ Numbers = Mapping[str, int]
 UNDECLARED: Numbers = {}
 """No declarations: a question can then be charged only to populations that have none."""
 
-_event_text = lru_cache(maxsize=4096)(encode_event)
-"""The text of an event. It is cached, because questions use few different events."""
+
+@lru_cache(maxsize=4096)
+def _priced_event(event: Event, measure: Measure, delta: Fraction) -> tuple[Units, str]:
+    """Return the price and the text of an event; questions use few different events."""
+    return price(event, measure, delta), encode_event(event)
 
 
 def reserve_charge(  # noqa: PLR0913 - the question, its time and its declarations
@@ -365,27 +363,43 @@ def reserve_charge(  # noqa: PLR0913 - the question, its time and its declaratio
         with store.reading() as work:
             if find_parked(work, question.release_key) is not None:
                 raise
-            paid = _paid_before(work, question, nonce, now)
+            known, place = _read_request(work, question)
+            paid = _paid_before(work, question, nonce, now, known, place)
         if paid is None:
             raise
         return paid
 
 
-def _paid_before(
-    work: Work, question: ChargeRequest, nonce: bytes, now: int
+def _read_request(
+    work: Work, question: ChargeRequest
+) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
+    """Return the rows of the idempotency key and of the place of the answer, in this order.
+
+    A charge writes both at once. Read in this order, the place is never older than the key.
+    """
+    known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
+    return known, work.one(_FIND, {"key": question.release_key})
+
+
+def _paid_before(  # noqa: PLR0913, PLR0917 - a part of `reserve`
+    work: Work,
+    question: ChargeRequest,
+    nonce: bytes,
+    now: int,
+    known: tuple[Any, ...] | None,
+    place: tuple[Any, ...] | None,
 ) -> Charge | StoredRelease | None:
     """Return the earlier charge of this call or the stored answer; None if it was not charged.
 
     Raise `KeyReused` if the idempotency key belongs to another question, and `AnswerLost` if
     the request was charged and its answer will not come.
     """
-    known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
     if known is not None:
         _, charged_by, places = known
         _check_binding(known, question)
         if charged_by == nonce:
             return _own_charge(work, question, places)
-    stored = look(work, question.release_key, now)
+    stored = _read_place(place, now)
     if stored is not None:
         return stored
     if known is not None:
@@ -411,10 +425,11 @@ def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     numbers: Numbers = UNDECLARED,
 ) -> Charge | StoredRelease:
     """Charge ``question`` as `reserve_charge` does, within a unit of work."""
-    places = find_parked(work, question.release_key)
+    known, place = _read_request(work, question)
+    places = _parked_at(place)
     if places is not None:
         return _resume_charge(work, question, places, until, numbers)
-    paid = _paid_before(work, question, nonce, now)
+    paid = _paid_before(work, question, nonce, now, known, place)
     if paid is not None:
         return paid
     charged = [
@@ -423,18 +438,9 @@ def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     ]
     lines = tuple([line for line, _ in charged])
     records = tuple([record for _, record in charged])
-    charge = _charge_of(question, lines, records)
+    charge = charge_of(question, lines, records)
     claim(work, charge, now, until)
-    work.run(
-        _REMEMBER,
-        {
-            "principal": question.principal,
-            "request": question.request_key,
-            "binding": question.binding,
-            "nonce": nonce,
-            "places": " ".join([str(line.seq) for line in lines]),
-        },
-    )
+    work.run(REMEMBER, request_row(question, nonce, lines))
     return charge
 
 
@@ -450,9 +456,9 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     name = target.population.name
     budget = find_budget(work, name)
     budget.check(target.population)
-    cost, event = _cost(budget, target.event, question.price_delta)
+    cost, event = cost_of_event(budget, target.event, question.price_delta)
     asked = {"amount": cost.amount, "delta": cost.delta, "declaration": declaration}
-    place = work.one(SPEND, {"at": name, **asked})
+    place = spend(work, {"at": name, "smallest": cost.amount, "entries": 1, **asked})
     if place is None:
         found = find_budget(work, name)
         if at_least(cost, found.least_amount) != cost:
@@ -462,32 +468,31 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     record = budget._replace(missed=missed, failed=failed, retried=retried).record
     # read the groups and quotas now: before the update locked the row they could change
     holders = count_for_all(work, name, question.principal, cost, budget)
-    act = Charged(
-        principal=question.principal,
-        holders=holders,
-        request=question.request_key.hex(),
-        plan=question.plan.hex(),
-        release=question.release_key.hex(),
-        event=event,
-        amount=cost.amount,
-        delta=cost.delta,
-        price_delta=str(question.price_delta),
-        populations=question.populations,
-        nonce=nonce.hex(),
-        at=now,
-        declaration=declaration,
-    )
+    act = act_of(question, nonce, now, cost, event, holders, declaration)
     return write(work, name, seq, previous, encode_act(act)), record
 
 
-def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units, str]:
+def spend(work: Work, asked: Mapping[str, object]) -> tuple[int, bytes, int, int, int] | None:
+    """Run `SPEND`; return the last number taken, the head before it, and the incidents.
+
+    Return None if the cost was not spent.
+    """
+    place = work.one(SPEND, asked)
+    return None if place is None else (place[0], place[1], place[2], place[3], place[4])
+
+
+def cost_of_event(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units, str]:
+    """Return the cost of ``event`` for ``budget``, and the text of the event.
+
+    Raise `InvalidValue` if the budget does not allow its noise.
+    """
     if event.numerics is Numerics.IDEALISED and not budget.idealised:
         raise errors.InvalidValue(
             "This question uses idealised noise, whose distribution holds for real numbers "
             "only, but the budget allows exact noise only. Choose another mechanism."
         )
-    cost = price(event, budget.measure, price_delta)
-    return at_least(cost, budget.least_amount), _event_text(event)
+    cost, text = _priced_event(event, budget.measure, price_delta)
+    return at_least(cost, budget.least_amount), text
 
 
 def _resume_charge(
@@ -507,7 +512,7 @@ def _resume_charge(
     resume(work, question.release_key, until)
     recorded = json.loads(places)
     charge = _charge_at(work, question, dict(recorded["places"]))
-    return replace(charge, retried=recorded["retried"])
+    return replace(charge, retried=recorded["retried"], parked=places)
 
 
 def _own_charge(work: Work, question: ChargeRequest, places: str) -> Charge:
@@ -526,19 +531,17 @@ def _charge_at(work: Work, question: ChargeRequest, places: dict[str, int]) -> C
             raise errors.InternalError("A recorded charge is not in the chain.")
         lines.append(Entry(population, place, row[0], row[1]))
         records.append(find_budget(work, population).record)
-    return _charge_of(question, tuple(lines), tuple(records))
+    return charge_of(question, tuple(lines), tuple(records))
 
 
-def _charge_of(
+def charge_of(
     question: ChargeRequest, lines: tuple[Entry, ...], records: tuple[Record, ...]
 ) -> Charge:
     """Return the charge for ``question`` that has the entries ``lines``."""
+    if not question.question:  # no other question can use its answer
+        return Charge(lines, question.release_key, records)
     return Charge(
-        lines,
-        question.release_key,
-        records,
-        subject=question.subject,
-        loss=question.loss if question.question else None,
+        lines, question.release_key, records, subject=question.subject, loss=question.loss
     )
 
 

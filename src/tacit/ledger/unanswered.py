@@ -5,6 +5,11 @@ row. To limit how much an analyst can learn from it, each incident is recorded, 
 is charged about these people, through any interface, until an owner has reviewed it (decisions
 34 and 47). An event that cannot depend on a row stops nothing: a charge whose engine could not
 be reached is parked, and the same question asked again resumes it.
+
+Each of these acts is repeated if the connection is lost before the database confirms its
+commit. It may have happened then, so that all of them do nothing the second time: an incident
+that is recorded twice breaks the rules of the chain, and a charge that is parked twice could be
+resumed twice, with two draws of noise.
 """
 
 import json
@@ -13,13 +18,23 @@ from sqlalchemy import bindparam, select, update
 
 from tacit.errors import InvalidValue, NotPermitted
 from tacit.ledger.budget import find_budget
-from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
+from tacit.ledger.chain import ALL_TIME, MARKS, append, hold, walk
 from tacit.ledger.charge import Charge, StoredRelease
-from tacit.ledger.entries import Act, Failed, Looked, Missed, Retried, Signature, decode_act
+from tacit.ledger.entries import (
+    Act,
+    Entry,
+    Failed,
+    Looked,
+    Missed,
+    Retried,
+    Signature,
+    decode_act,
+    encode_act,
+)
 from tacit.ledger.populations import owners_of
 from tacit.ledger.reserve import PARKED, end_lease
 from tacit.store import Store, Work
-from tacit.store.tables import answers, budgets
+from tacit.store.tables import answers, budgets, entries
 
 _here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
 _MISS = update(budgets).where(_here).values(missed=budgets.c.missed + 1)
@@ -35,8 +50,18 @@ _PARK = (
         answers.c.release == bindparam("key"),
         answers.c.receipt == bindparam("paid"),
         answers.c.body.is_(None),
+        answers.c.places.is_not_distinct_from(bindparam("resumed")),
     )
     .values(until=PARKED, places=bindparam("places"))
+)
+_RECORDED = (
+    select(entries.c.seq)
+    .where(
+        entries.c.population == bindparam("at"),
+        entries.c.seq > bindparam("after"),
+        entries.c.body.like(bindparam("ending")),
+    )
+    .limit(1)
 )
 
 
@@ -67,6 +92,8 @@ def fail(store: Store, charge: Charge, now: int) -> StoredRelease | None:
     review.
     """
     with store.writing() as work:
+        for entry in charge.entries:
+            hold(work, entry.population)  # an answer that is being stored is stored by then
         stored = work.one(_STORED, {"key": charge.release_key})
         if stored is not None and stored[0] == charge.receipt:
             return StoredRelease(stored[1], stored[0])
@@ -85,12 +112,17 @@ def retry(store: Store, charge: Charge, now: int) -> None:
 
 
 def park(store: Store, charge: Charge) -> None:
-    """Suspend ``charge`` while its engine is unreachable; the same question resumes it."""
+    """Suspend ``charge`` while its engine is unreachable; the same question resumes it.
+
+    Guarantee: a charge that was parked and resumed since is not parked again by the one who
+    parked it before, so that at most one process computes its answer.
+    """
     stands = [[entry.population, entry.seq] for entry in charge.entries]
-    places = json.dumps({"places": stands, "retried": charge.retried})
+    before = 0 if charge.parked is None else json.loads(charge.parked).get("times", 1)
+    places = {"places": stands, "retried": charge.retried, "times": before + 1}
     with store.writing() as work:
-        values = {"key": charge.release_key, "paid": charge.receipt, "places": places}
-        work.run(_PARK, values)
+        values = {"key": charge.release_key, "paid": charge.receipt, "resumed": charge.parked}
+        work.run(_PARK, {**values, "places": json.dumps(places)})
 
 
 def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
@@ -155,8 +187,24 @@ def _mark(
     count: object,
     now: int,
 ) -> None:
-    """Append the incident to each chain of the charge, and count it in the budget's row."""
+    """Append the incident to each chain of the charge, and count it in the budget's row.
+
+    An incident that is recorded already is not recorded again.
+    """
     for entry in charge.entries:
+        hold(work, entry.population)
+        if _is_recorded(work, entry, kind):
+            continue
         act: Act = kind(entry.seq, now)
         append(work, entry.population, act)
         work.run(count, {"at": entry.population})  # type: ignore[arg-type]
+
+
+def _is_recorded(
+    work: Work, entry: Entry, kind: type[Missed] | type[Failed] | type[Retried]
+) -> bool:
+    """Return whether the chain has an incident of this kind for the charge in ``entry``."""
+    # the text of an incident ends with its charge and its kind, and begins with its time
+    _, _, ending = encode_act(kind(entry.seq, 0)).partition(",")
+    place = {"at": entry.population, "after": entry.seq, "ending": f"%{ending}"}
+    return work.one(_RECORDED, place) is not None

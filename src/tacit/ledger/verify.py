@@ -219,13 +219,20 @@ def limits_in(book: Book) -> Limits:
 def _compare_government(work: Work, book: Book) -> None:
     at = {"at": book.population}
     groups = {(who, group) for who, joined in book.groups.items() for group in joined}
-    waiting = {(seq, acts.encode_act(proposed)) for seq, proposed in book.proposals.items()}
+    waiting = {(seq, acts.encode_act(act)) for seq, act in _waiting(book)}
     if (
         owners_of(work, book.population) != book.owners
         or set(work.all(_MEMBERS, at)) != groups
         or set(work.all(_PROPOSALS, at)) != waiting
     ):
-        raise book.entry_error("owners, groups or proposals are not those of the chain")
+        raise book.entry_error(
+            "owners, groups, proposals or requests are not those of the chain"
+        )
+
+
+def _waiting(book: Book) -> list[tuple[int, acts.Proposed | acts.QuotaRequested]]:
+    """Return the proposals and the requests for quotas that owners have not decided."""
+    return [*book.proposals.items(), *book.quota_requests.items()]
 
 
 # ------------------------------------------------------------------ verification
@@ -440,8 +447,8 @@ def _restore_book(work: Work, book: Book, chain: list[acts.Entry]) -> None:
     for identity, current in book.holdings.items():
         row = {"population": name, "identity": identity, "current": int(current)}
         work.run(_HOLDING, row)
-    for seq, proposed in book.proposals.items():
-        work.run(_PROPOSAL, {"population": name, "seq": seq, "body": acts.encode_act(proposed)})
+    for seq, waits in _waiting(book):
+        work.run(_PROPOSAL, {"population": name, "seq": seq, "body": acts.encode_act(waits)})
 
 
 def _restore_requests(work: Work, exported: Exported) -> None:

@@ -12,7 +12,11 @@ from tacit.noise.choice import (
     choose,
     choose_each,
 )
-from tacit.noise.gaussian import DiscreteGaussian
+from tacit.noise.gaussian import (
+    LONGEST_REACH,
+    DiscreteGaussian,
+    TruncatedDiscreteGaussian,
+)
 from tacit.noise.integers import (
     INT64_BITS,
     Integers,
@@ -28,6 +32,7 @@ from tacit.noise.vector import LARGEST_TABLE, CubeRadius, DiscreteCube, RoundedB
 __all__ = [
     "INT64_BITS",
     "LARGEST_TABLE",
+    "LONGEST_REACH",
     "Bell",
     "Bernoulli",
     "Categorical",
@@ -41,6 +46,7 @@ __all__ = [
     "ManyEqual",
     "ManyExponentials",
     "RoundedBall",
+    "TruncatedDiscreteGaussian",
     "TruncatedDiscreteLaplace",
     "UniformBelow",
     "Wide",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import InvalidValue
 from tacit.noise.integers import Integers, uniform_bits
-from tacit.noise.inversion import Bell, Decay, Inversion, TwoSidedBell
+from tacit.noise.inversion import Bell, Decay, Inversion, TruncatedBell, TwoSidedBell
 from tacit.noise.laplace import DIGIT_BITS, Geometric
 from tacit.numeric.entropy import Entropy
 
@@ -136,6 +136,10 @@ Above it, a table covers the leading digits of a draw.
 """
 
 
+LONGEST_REACH = 10**5
+"""The largest reach of a truncated distribution, whose table has two entries for each step."""
+
+
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
     """A discrete Gaussian sampler: P(y) is proportional to exp(-y**2 / (2 * variance)).
@@ -178,3 +182,36 @@ class DiscreteGaussian:
             )
             drawn = np.concatenate([drawn, more])
         return drawn[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedDiscreteGaussian:
+    """A discrete Gaussian sampler on the integers with abs(y) <= reach.
+
+    P(y) is proportional to exp(-y**2 / (2 * variance)) there. Every draw comes from one table
+    with an entry for each outcome, so that the reach must be moderate.
+
+    Guarantee: the distribution is exact, and depends on public parameters only.
+
+    Example:
+        >>> from tacit.numeric.entropy import SystemEntropy
+        >>> drawn = TruncatedDiscreteGaussian(Fraction(9), 4).draw(SystemEntropy(b"time"), 500)
+        >>> sorted(set(drawn.tolist()))
+        [-4, -3, -2, -1, 0, 1, 2, 3, 4]
+    """
+
+    variance: Fraction
+    reach: int
+
+    def __post_init__(self) -> None:
+        if self.variance <= 0 or not 0 <= self.reach <= LONGEST_REACH:
+            raise InvalidValue(
+                "Truncated Gaussian noise needs a variance above 0 and a reach from 0 to "
+                f"{LONGEST_REACH}, but {self.variance} and {self.reach} were given."
+            )
+
+    def draw(self, entropy: Entropy, count: int) -> Integers:
+        """Return ``count`` independent draws."""
+        return Inversion(TruncatedBell(self.variance, self.reach)).draw(entropy, count) - (
+            self.reach
+        )

@@ -153,9 +153,9 @@ class Bell:
 
     def weights(self, precision: int) -> Weights:
         """Return bounds on the weights of outcomes; negligible ones get one common bound."""
-        return _until_negligible(self._ratios(precision), precision)
+        return _until_negligible(self.ratios(precision), precision)
 
-    def _ratios(self, precision: int) -> Iterator[Bound]:
+    def ratios(self, precision: int) -> Iterator[Bound]:
         """Yield bounds on the ratio of each weight to the one before.
 
         The ratio exp(-(2k - 1)/(2 * variance)) is itself a product of earlier ratios.
@@ -177,6 +177,21 @@ class TwoSidedBell:
         twice = [weight for weight in lower[1:] for _ in range(2)]
         twice_upper = [weight for weight in upper[1:] for _ in range(2)]
         return Weights(lower[:1] + twice, upper[:1] + twice_upper, rest=2 * side.rest)
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedBell:
+    """The discrete Gaussian on -reach, ..., reach: outcome k stands for k - reach."""
+
+    variance: Fraction
+    reach: int
+
+    def weights(self, precision: int) -> Weights:
+        """Return the weights of `Bell` from the lower end to the upper one."""
+        ratios = Bell(self.variance).ratios(precision)
+        side = list(islice(_products(ratios, precision), self.reach + 1))
+        listed = [*reversed(side[1:]), *side]
+        return Weights([lower for lower, _ in listed], [upper for _, upper in listed])
 
 
 def _until_negligible(ratios: Iterator[Bound], precision: int) -> Weights:

@@ -36,9 +36,19 @@ class ForkGuard:
 
     count = 0
 
+    def __init__(self) -> None:
+        self._locks: dict[int, threading.Lock] = {}
+
     def count_fork(self) -> None:
         """Count one fork; this is called when a child process begins."""
         self.count += 1
+
+    def lock(self) -> threading.Lock:
+        """Return a lock of this process, which no thread of a parent process can hold.
+
+        Threads of a child take it before they replace what the child inherited.
+        """
+        return self._locks.setdefault(self.count, threading.Lock())
 
 
 forks = ForkGuard()

@@ -12,10 +12,11 @@ from typing import Self
 
 from tacit.core import Bounds, Column, Key, Keys, Kind
 from tacit.errors import InvalidValue
-from tacit.numeric import Grid
+from tacit.numeric import Grid, exact
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import StepsKey
-from tacit.plan.expression import Comparison
+from tacit.plan.expression import Comparison, Value
+from tacit.plan.lowering import compare_column
 from tacit.plan.tally import columns_of
 from tacit.plan.type_check import NUMBERS
 
@@ -215,20 +216,36 @@ def label_steps(column: Column, classes: Sequence[Key]) -> grid_steps.CaseSteps:
         >>> [when.values for when, _ in steps.whens], steps.otherwise.value
         ([('north',), ('south',)], None)
     """
-    if column.kind is not Kind.BOOLEAN and any(
-        isinstance(label, str) is not (column.kind is Kind.TEXT) for label in classes
-    ):
-        raise InvalidValue(
-            f"The classes of {column.name!r} must have its kind, {column.kind.value}; they "
-            f"are: {', '.join(map(repr, classes))}."
-        )
-    whens = [
-        (_is(column, label), grid_steps.WholeSteps(at)) for at, label in enumerate(classes)
-    ]
+    labels = [_label_of(column, each) for each in classes]
+    whens = [(_is(column, label), grid_steps.WholeSteps(at)) for at, label in enumerate(labels)]
     return grid_steps.CaseSteps(tuple(whens), grid_steps.WholeSteps(None))
 
 
-def _is(column: Column, label: Key) -> grid_steps.Condition:
+def _label_of(column: Column, label: object) -> Value:
+    """Return a class as a constant of the kind of ``column``; refuse another kind.
+
+    Numbers have one form, so that 1, 1.0 and TRUE give the same condition: to Python they are
+    equal, and statements are cached by their plans.
+
+    Example:
+        >>> [_label_of(Column("x", Kind.INTEGER), label) for label in (1, 1.0, True)]
+        [1, 1, 1]
+    """
+    if column.kind is Kind.BOOLEAN:
+        return bool(label)
+    if isinstance(label, str) and column.kind is Kind.TEXT:
+        return label
+    if not isinstance(label, int | float | Fraction) or column.kind is Kind.TEXT:
+        raise InvalidValue(
+            f"The classes of {column.name!r} must have its kind, {column.kind.value}, but "
+            f"{label!r} is one of them."
+        )
+    value = exact(int(label) if isinstance(label, bool) else label)
+    compare_column(Comparison.EQUAL, column, value)  # refuses what an engine cannot compare
+    return int(value) if value.denominator == 1 else value
+
+
+def _is(column: Column, label: Value) -> grid_steps.Condition:
     if column.kind is not Kind.BOOLEAN:
         return grid_steps.ColumnOneOf(column.name, column.kind, (label,))
     true = grid_steps.ColumnIsTrue(column.name)

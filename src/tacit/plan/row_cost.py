@@ -90,7 +90,7 @@ operations on each row; 64 is the most. Ask for less at once, or list values wit
 
 def _terms(part: object) -> int:
     """Count the operations in a tree; a Boolean column in AND or OR counts as one too."""
-    operations = sum(1 for kind in OPERATIONS for _ in every(part, kind))
+    operations = sum(1 for _ in every(part, OPERATIONS))
     operations += sum(SLOW.get(call.function, 1) - 1 for call in every(part, expr.FunctionCall))
     operations -= sum(len(ladder.whens) for ladder in _ladders(part))
     several = [each.parts for each in every(part, expr.And)] + [

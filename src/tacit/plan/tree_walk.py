@@ -6,6 +6,7 @@ fields, so that a new class of nodes needs no code here.
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from tacit.errors import InvalidValue
@@ -78,12 +79,15 @@ def not_too_large(node: Node, most: int = LARGEST_QUESTION) -> Node:
     raise InvalidValue("This question is nested too deeply; simplify its expressions.")
 
 
-def every(node: object, kind: type[Node]) -> Iterator[Node]:
-    """Yield the nodes of one class in a tree."""
-    if isinstance(node, kind):
-        yield node
-    for part in _parts(node):
-        yield from every(part, kind)
+def every(node: object, kind: type[Node] | tuple[type[Node], ...]) -> Iterator[Node]:
+    """Yield the nodes of one class, or of several classes, in a tree, each before its parts."""
+    # a stack and not recursion: a question is visited dozens of times before it has a price
+    rest: list[Any] = [node]
+    while rest:
+        each = rest.pop()
+        if isinstance(each, kind):
+            yield each
+        rest += reversed(_parts(each))
 
 
 def size(node: object) -> int:
@@ -91,12 +95,36 @@ def size(node: object) -> int:
     return 1 + sum(map(size, _parts(node)))
 
 
+class Children(dict[type, Callable[[Any], tuple[Any, ...]]]):
+    """A cache of the function that returns the values of all slots of a node, by its class.
+
+    Example:
+        >>> from tacit.plan.expression import Constant
+        >>> Children()[Constant](Constant(3))
+        (3,)
+    """
+
+    def __missing__(self, kind: type) -> Callable[[Any], tuple[Any, ...]]:
+        slots = getattr(kind, "__slots__", ())
+        names = (slots,) if isinstance(slots, str) else tuple(slots)
+        getter: Callable[[Any], tuple[Any, ...]]
+        if len(names) > 1:
+            getter = attrgetter(*names)
+        elif names:
+            only = attrgetter(names[0])
+            getter = lambda node: (only(node),)  # noqa: E731 - one of three getters
+        else:
+            getter = lambda _: ()  # noqa: E731
+        self[kind] = getter
+        return getter
+
+
+_CHILDREN = Children()
+
+
 def _parts(node: object) -> list[Any]:
     """Return the children of a node that are nodes themselves, and not names or numbers."""
-    if isinstance(node, tuple):
-        children: Any = node
-    else:
-        children = [getattr(node, slot) for slot in getattr(node, "__slots__", ())]
+    children = node if isinstance(node, tuple) else _CHILDREN[type(node)](node)
     found: list[Any] = []
     for part in children:
         if isinstance(part, tuple):

@@ -19,6 +19,7 @@ from tacit.project.engines import (
     refuse_password,
     with_password,
 )
+from tacit.project.grants import Grant
 from tacit.project.populations import (
     Allowance,
     Fact,
@@ -32,11 +33,14 @@ from tacit.project.project import (
     FILE,
     USUAL,
     Issuer,
+    Notify,
     Project,
+    RequestLimits,
     Serving,
     project_of,
     read_project,
 )
+from tacit.project.server_time import CHOICES, DEADLINE, DELAY, OPEN, ServerTime
 from tacit.project.tables import (
     MADE,
     MAKING_DIGITS,
@@ -49,10 +53,14 @@ from tacit.project.tables import (
 )
 
 __all__ = [
+    "CHOICES",
+    "DEADLINE",
+    "DELAY",
     "ENVIRONMENT",
     "FILE",
     "MADE",
     "MAKING_DIGITS",
+    "OPEN",
     "PARTS",
     "PATH",
     "PROVENANCES",
@@ -67,12 +75,16 @@ __all__ = [
     "EngineAddress",
     "Fact",
     "Fault",
+    "Grant",
     "Issuer",
+    "Notify",
     "Plugins",
     "PopulationSettings",
     "Project",
     "ProjectText",
+    "RequestLimits",
     "SecretPlace",
+    "ServerTime",
     "Serving",
     "TomlEntry",
     "day_in",

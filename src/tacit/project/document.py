@@ -15,8 +15,9 @@ from tempfile import mkstemp
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import NonExistentKey, ParseError, TOMLKitError
-from tomlkit.items import Item, Table
+from tomlkit.container import Container
+from tomlkit.exceptions import ParseError
+from tomlkit.items import InlineTable, Item, Table
 
 from tacit.errors import Conflict, InternalError, InvalidValue
 from tacit.extras import system_module
@@ -106,10 +107,10 @@ class TomlEntry:
             return self.value
         return self.number()
 
-    def items(self) -> list["TomlEntry"]:
-        """Return the values of a list; each has the path of the list."""
+    def items(self, example: str = "[0, 100]") -> list["TomlEntry"]:
+        """Return the values of a list such as ``example``; each has the path of the list."""
         if not isinstance(self.value, list):
-            raise self.project_error(f"{self._called} must be a list, such as [0, 100].")
+            raise self.project_error(f"{self._called} must be a list, such as {example}.")
         return [TomlEntry(value, self.path) for value in self.value]
 
     @property
@@ -267,15 +268,20 @@ def _put(file: Path, body: bytes) -> None:
         raise
 
 
-def _find(document: tomlkit.TOMLDocument, path: tuple[str, ...]) -> Item | None:
-    """Return the item at ``path``, or None if the text has no separate item for it."""
-    found: Any = document
-    for name in path:
-        inner = found.value if isinstance(found, Item) else found
-        if not hasattr(inner, "item"):
-            return None
-        try:
-            found = inner.item(name)
-        except (NonExistentKey, TOMLKitError):
-            return None
-    return found if isinstance(found, Item) else None
+def _find(container: Container, path: tuple[str, ...]) -> Item | None:
+    """Return the item at ``path``, or None if the text has no separate item for it.
+
+    A table such as ``datasets`` may be in several places of the text, with other tables between
+    them. TOMLKit shows such a table as a copy, so all places are searched here.
+    """
+    first, *rest = path
+    for key, item in container.body:
+        if key is None or key.key != first:
+            continue
+        inner = item.value if isinstance(item, Table | InlineTable) else None
+        if not rest:
+            return item
+        found = None if inner is None else _find(inner, tuple(rest))
+        if found is not None:
+            return found
+    return None

@@ -62,6 +62,8 @@ class AddressRule:
     """Whether an owner may declare that its tables are served in place."""
     plugin: str | None = None
     """The plug-in and its version that provides this kind; None for kinds of Tacit."""
+    fixed_plans: bool = False
+    """Whether the engine's plans depend on statements alone, and not on the data."""
 
     @property
     def is_path(self) -> bool:
@@ -223,6 +225,19 @@ INSTEAD = (
 """How a view can make a supported column, by words in the name of the stored type."""
 
 
+DELAYED = (
+    "[server.time]  # how `tacit serve` protects the time at which an answer leaves",
+    'kind = "delay"  # a random delay, which is charged as a part of the loss',
+    "person_ms = 1  # assumed: how far one person moves a question's time; tacit calibrate",
+)
+AT_A_DEADLINE = (
+    "[server.time]  # how `tacit serve` protects the time at which an answer leaves",
+    'kind = "deadline"  # the plans of this engine depend on the data: no delay is possible',
+    "deadline = 5  # seconds after its start at which every answer leaves",
+)
+"""The rule for the time of answers in a new project file."""
+
+
 def draft(
     engine: EngineAddress,
     rule: AddressRule,
@@ -252,6 +267,7 @@ def draft(
         f"owners = [{_text(owner)}]",
         f"# budget: tacit budget {population} --epsilon 3 --delta 1e-6",
     ]
+    lines += ["", *(DELAYED if rule.fixed_plans else AT_A_DEADLINE)]
     for table, columns, unused in found:
         lines += ["", *_dataset(engine.name, population, table, columns)]
         lines += [_left_out(name, stored) for name, stored in unused]

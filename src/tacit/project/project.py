@@ -1,9 +1,9 @@
 """The project file as one value: catalogue, engines, populations and server settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tacit.core import Catalog, Dataset, Link, PublicTable
 from tacit.errors import TacitError
@@ -17,12 +17,15 @@ from tacit.project.engines import (
     plugins_of,
     store_of,
 )
+from tacit.project.grants import Grant, check_grants, claim_path, grants_of
 from tacit.project.populations import PopulationSettings, people_of
+from tacit.project.server_time import DEADLINE, ServerTime, deadline_of, server_time_of
 from tacit.project.tables import CopyPlace, CopyPlan, dataset_of, place_of, public_of, with_copy
 
 # ------------------------------------------------------------------ server
 # Settings of a server: limits, and the issuer of tokens. They are not declared facts.
 
+LAST_PORT = 65_535
 LIMITS = ("requests_per_minute", "processes", "megabytes", "seconds")
 
 
@@ -31,7 +34,8 @@ class Issuer:
     """The identity provider that signs the tokens of users (OpenID Connect).
 
     ``keys`` is the address of its public keys, as a JWKS. The claim named by ``principal``
-    has the user's name, and the claim named by ``role`` has the user's role.
+    has the user's name. With ``grants``, the claim at ``groups`` lists the user's groups, which
+    decide everything else. Without, the claims named by ``role``, ``datasets`` and ``most`` do.
     """
 
     issuer: str
@@ -39,13 +43,52 @@ class Issuer:
     keys: str
     principal: str = "sub"
     role: str = "tacit_role"
+    datasets: str = "tacit_datasets"
+    most: str = "tacit_most"
+    groups: tuple[str, ...] = ("groups",)
+    grants: tuple[Grant, ...] = ()
+    longest_hours: int = 24
+    """Tokens that are valid for longer than this are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """The ways to notify owners of locks, freezes, proposals and requests.
+
+    ``command`` is run with three more arguments: what happened, the population, and the number
+    of the entry. ``webhook`` is an address, or ``env:NAME`` for one in the environment.
+    """
+
+    command: tuple[str, ...] = ()
+    webhook: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """Limits of a server: numbers of questions that are not answered yet, and of connections.
+
+    A question beyond a limit is refused before it is charged, and can be sent again.
+    """
+
+    questions: int = 512
+    """Questions in all."""
+    questions_of_principal: int = 100
+    """Questions of one principal."""
+    questions_of_population: int = 256
+    """Questions about one population."""
+    connections: int = 1000
+    """Open connections of clients."""
+
+
+NUMBERS = tuple(field.name for field in fields(RequestLimits))
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
     """The limits of each client and of each worker process, which never depend on the data.
 
-    With a ``deadline`` in seconds, every charged answer is sent at the deadline.
+    With a ``deadline`` in seconds, every charged answer is sent at the deadline. ``time`` is
+    the rule for the time of answers; a server does not start without it.
     """
 
     requests_per_minute: int = 120
@@ -56,6 +99,22 @@ class Serving:
     oidc: Issuer | None = None
     on_failure: tuple[str, ...] = ()
     """A command that notifies the owners of a failure, and its first arguments."""
+    notify: Notify = Notify()
+    time: ServerTime | None = None
+    operators: tuple[str, int] | None = None
+    """The host and port of the metrics for operators; None if there is no such port."""
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    """The most questions and connections at a time."""
+
+    @property
+    def places(self) -> int:
+        """The number of worker processes of each engine.
+
+        With a delay a worker is idle while its answer waits, so that there may be many more
+        workers than cores.
+        """
+        time = self.time
+        return self.processes if time is None or time.places is None else time.places
 
 
 USUAL = Serving()
@@ -64,35 +123,110 @@ USUAL = Serving()
 
 def serving_of(entry: TomlEntry) -> Serving:
     """Read the section ``[server]``."""
-    parts = entry.fields(*LIMITS, "deadline", "oidc", "on_failure")
-    limits = {name: parts[name].whole() for name in LIMITS if name in parts}
-    for name, limit in limits.items():
-        if limit < 1:
-            raise parts[name].project_error(f"{name} must be at least 1.")
-    deadline = float(parts["deadline"].number()) if "deadline" in parts else None
-    if deadline is not None and not 0 < deadline <= limits.get("seconds", USUAL.seconds):
-        raise parts["deadline"].project_error(
-            "deadline must be above 0, and at most `seconds`."
-        )
+    others = ("deadline", "oidc", "on_failure", "notify", "time", "operators", "limits")
+    parts = entry.fields(*LIMITS, *others)
+    limits = _whole_numbers(parts, LIMITS)
+    time = _time(parts, limits.get("seconds", USUAL.seconds))
+    deadline = time.deadline if time is not None and time.kind == DEADLINE else None
     oidc = _issuer(parts["oidc"]) if "oidc" in parts else None
-    words = parts["on_failure"].items() if "on_failure" in parts else ()
-    command = tuple(part.text() for part in words)
-    if "on_failure" in parts and not command:
-        raise parts["on_failure"].project_error(
-            'Name a command: on_failure = ["notify-owner"].'
+    command = _command(parts["on_failure"]) if "on_failure" in parts else ()
+    notify = _notify(parts["notify"]) if "notify" in parts else Notify()
+    requests = parts["limits"].fields(*NUMBERS) if "limits" in parts else {}
+    return Serving(
+        **limits,
+        deadline=deadline,
+        oidc=oidc,
+        on_failure=command,
+        notify=notify,
+        time=time,
+        operators=_address(parts["operators"]) if "operators" in parts else None,
+        limits=RequestLimits(**_whole_numbers(requests, NUMBERS)),
+    )
+
+
+def _address(entry: TomlEntry) -> tuple[str, int]:
+    """Read a host and a port, such as ``127.0.0.1:9464`` or ``[::1]:9464``."""
+    host, _, port = entry.text().rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        host = ""
+    is_port = port.isascii() and port.isdecimal() and int(port) <= LAST_PORT
+    if not host or not is_port:
+        raise entry.project_error(f'Write a host and a port: {entry.name} = "127.0.0.1:9464".')
+    return host, int(port)
+
+
+def _command(entry: TomlEntry) -> tuple[str, ...]:
+    words = tuple(part.text() for part in entry.items('["notify-owner"]'))
+    if not words:
+        raise entry.project_error(f'Name a command: {entry.name} = ["notify-owner"].')
+    return words
+
+
+def _notify(entry: TomlEntry) -> Notify:
+    parts = entry.fields("command", "webhook")
+    if not parts:
+        raise entry.project_error("Name a command or a webhook that notifies the owners.")
+    webhook = parts["webhook"].text() if "webhook" in parts else None
+    if webhook is not None and not webhook.startswith(
+        ("https://", "http://127.0.0.1:", "env:")
+    ):
+        raise parts["webhook"].project_error(
+            "Owners are notified over TLS: write an https:// address, or env:NAME for one that "
+            "is in the environment of the server."
         )
-    return Serving(**limits, deadline=deadline, oidc=oidc, on_failure=command)
+    return Notify(_command(parts["command"]) if "command" in parts else (), webhook)
+
+
+def _time(parts: dict[str, TomlEntry], seconds: int) -> ServerTime | None:
+    """Read the rule for the time of answers, which ``[server] deadline`` says in short."""
+    if "deadline" not in parts:
+        return server_time_of(parts["time"], seconds) if "time" in parts else None
+    if "time" in parts:
+        raise parts["deadline"].project_error(
+            "Write the deadline in [server.time], which the file has too."
+        )
+    return ServerTime(
+        DEADLINE, deadline=deadline_of(parts["deadline"], seconds), seconds=seconds
+    )
+
+
+def _whole_numbers(parts: Mapping[str, TomlEntry], names: tuple[str, ...]) -> dict[str, int]:
+    """Return the settings with these names that the file has, each at least 1."""
+    found = {name: parts[name].whole() for name in names if name in parts}
+    for name, number in found.items():
+        if number < 1:
+            raise parts[name].project_error(f"{name} must be at least 1.")
+    return found
 
 
 def _issuer(entry: TomlEntry) -> Issuer:
-    parts = entry.fields("issuer", "audience", "keys", "principal", "role")
+    texts = ("issuer", "audience", "keys", "principal", "role", "datasets", "most")
+    parts = entry.fields(*texts, "groups", "grants", "longest_hours")
     for name in ("issuer", "audience", "keys"):
         entry.part(name)
     if not parts["keys"].text().startswith(("https://", "http://127.0.0.1:")):
         raise parts["keys"].project_error(
             "Keys must be fetched over TLS: write the https:// address of a JWKS."
         )
-    return Issuer(**{name: part.text() for name, part in parts.items()})
+    said: dict[str, Any] = {name: parts[name].text() for name in texts if name in parts}
+    for name in ("role", "datasets", "most"):
+        if name in parts and "grants" in parts:
+            raise parts[name].project_error(
+                f"Leave out {name}: where there are grants, only groups give access."
+            )
+    if "groups" in parts and "grants" not in parts:
+        raise parts["groups"].project_error(
+            "Groups give access by grants, and there is none: add a section "
+            "[server.oidc.grants.NAME] for a group of the provider."
+        )
+    if "groups" in parts:
+        said["groups"] = claim_path(parts["groups"])
+    if "grants" in parts:
+        said["grants"] = grants_of(parts["grants"])
+    said |= _whole_numbers(parts, ("longest_hours",))
+    return Issuer(**said)
 
 
 # ------------------------------------------------------------------ project
@@ -188,6 +322,8 @@ def _project(root: TomlEntry, rule_of: RuleOf) -> Project:
         raise Fault(("datasets",), str(error)) from error
     store = store_of(sections["store"]) if "store" in sections else None
     serving = serving_of(sections["server"]) if "server" in sections else USUAL
+    if serving.oidc is not None:
+        check_grants(serving.oidc.grants, names["link"])
     project = Project(catalog, engines, people, store, serving, plugins=plugins)
     return _with_copies(root, project, rules)
 

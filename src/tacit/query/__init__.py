@@ -43,6 +43,7 @@ from tacit.query.paid_work import (
     run,
 )
 from tacit.query.post_processing import post_process
+from tacit.query.priced_time import PricedTime, check_delay, price_time
 from tacit.query.pricing import Advice, advice_on, losses, price, variance
 from tacit.query.quote import (
     Fit,
@@ -52,10 +53,12 @@ from tacit.query.quote import (
     Quote,
     delta_for_each,
     price_fit,
+    time_in,
 )
 from tacit.query.rehearsal import check_size, rehearse, rehearse_step, table_times
 from tacit.query.sums_of_groups import FinerQuestion, finer_questions, sum_groups
-from tacit.query.worker import Allowed, Pool, Worker, read_question, work_of
+from tacit.query.worker import Allowed, Worker, read_question, work_of
+from tacit.query.worker_pool import Pool, TimeWatch, TimeWatches
 from tacit.query.worker_sandbox import Confinement, make_undumpable
 
 __all__ = [
@@ -82,15 +85,19 @@ __all__ = [
     "PaidWork",
     "Pool",
     "PricedTally",
+    "PricedTime",
     "Progress",
     "Quote",
     "QuoteWork",
     "Tell",
+    "TimeWatch",
+    "TimeWatches",
     "Trouble",
     "Withdrawn",
     "Worker",
     "advice_on",
     "attempt",
+    "check_delay",
     "check_size",
     "check_sizes",
     "coverage",
@@ -106,6 +113,7 @@ __all__ = [
     "post_process",
     "price",
     "price_fit",
+    "price_time",
     "read_question",
     "refresh",
     "rehearse",
@@ -116,6 +124,7 @@ __all__ = [
     "run_below",
     "sum_groups",
     "table_times",
+    "time_in",
     "variance",
     "work_of",
     "worst_error",

@@ -216,6 +216,7 @@ class Trouble:
 
 
 RETRIED, FAILED, LATE, UNREACHABLE = "retried", "failed", "late", "unreachable"
+OVERDUE = "overdue"
 """The kinds of `Trouble`."""
 
 Tell = Callable[[Trouble], None]
@@ -233,10 +234,15 @@ def nobody(trouble: Trouble) -> None:
 
 
 class Deadline(Protocol):
-    """A public time at which all paid work ends, independently of the engine."""
+    """The time at which an answer leaves: a public time, or one that was paid for."""
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the answer missed a limit by a time that was paid for."""
+        ...
 
     def wait(self) -> None:
-        """Wait until the deadline."""
+        """Wait until the answer or the failure leaves."""
         ...
 
 
@@ -259,7 +265,8 @@ def run_below(  # noqa: PLR0913 - a charge, its work, and whom to inform
             before it is reported, and also if the report fails.
         deadline: If it is set, nothing is written or reported before it, so that neither the
             ledger nor the log shows how long the engine took. An attempt that reached its time
-            limit is then late.
+            limit is then late. If its time was paid for, a late answer is lost, and not an
+            incident: whether it is late depends on nothing but that time.
         keep: The function that stores the answer, if the ledger alone is not enough: an answer
             of a holdout is decided in the unit of work that stores it. A failure there is not
             run again.
@@ -295,12 +302,17 @@ def run_below(  # noqa: PLR0913 - a charge, its work, and whom to inform
         deadline.wait()
         if retried:
             _write(lambda: ledger.retry(charge))
+    overdue = deadline is not None and deadline.is_overdue
     for each in retried:
         report(RETRIED, each.stage)
     if ended == UNREACHABLE:
         _write(lambda: ledger.park(charge))
         report(UNREACHABLE, ENGINE)
         raise EngineUnreachable(UNREACHED)
+    if overdue and (not ended or broken.stage == TIME):
+        _write(lambda: ledger.abandon(charge))
+        report(OVERDUE, TIME)
+        raise AnswerLost
     if ended == FAILED and deadline is not None and broken.stage == TIME:
         _write(lambda: ledger.miss(charge))
         report(LATE, TIME)

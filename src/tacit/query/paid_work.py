@@ -186,7 +186,10 @@ def released_by(
     same population were late, failed or were run twice, and the least price of a question.
     """
     assumed = (*quote.assumptions, *noted)
-    guarantee = core.Guarantee(quote.population, quote.loss, assumed, quote.event.numerics)
+    time = None if quote.time is None or quote.time.event is None else quote.time.loss
+    guarantee = core.Guarantee(
+        quote.population, quote.total_loss, assumed, quote.event.numerics, time
+    )
     said: tuple[str, ...] = ()
     if isinstance(quote, Quote):
         said = coverage(quote.bound, quote.population.unit.name)

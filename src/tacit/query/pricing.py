@@ -7,9 +7,10 @@ same loss.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit import mechanisms
 from tacit import plan as plans
@@ -35,6 +36,7 @@ from tacit.core import (
 )
 from tacit.errors import InternalError, InvalidValue
 from tacit.numeric import sqrt_bounds
+from tacit.query.priced_time import PricedTime
 from tacit.query.quote import PricedTally, Quote
 
 # Division of the loss among tallies ----------------------------------------------------------
@@ -146,8 +148,10 @@ def losses(bounded: plans.Bound, loss: Loss) -> list[Loss]:
 # The price -----------------------------------------------------------------------------------
 
 
-def price(plan: plans.Plan, catalog: Catalog, loss: Loss) -> Quote:
-    """Return the quote for answering ``plan`` within ``loss``.
+def price(
+    plan: plans.Plan, catalog: Catalog, loss: Loss, time: PricedTime | None = None
+) -> Quote:
+    """Return the quote for answering ``plan`` within ``loss``, and ``time`` with it.
 
     Guarantee: no data is read. The loss of the event is within ``loss``; it is computed again,
     independently of the code that chose the mechanisms.
@@ -162,8 +166,8 @@ def price(plan: plans.Plan, catalog: Catalog, loss: Loss) -> Quote:
     population = catalog.population(dataset.population)
     neighbours = population.unit.neighbours
     if bounded.tables:
-        return _price_tables(question, bounded, population, catalog, loss)
-    parts = losses(bounded, loss)
+        return _price_tables(question, bounded, population, catalog, loss, time)
+    parts = losses(bounded, loss if time is None else time.rest_of(loss))
     tallies, delta = [], parts[-1].delta
     if plans.group_count(bounded.plan) is None:
         counted = shares(bounded)[0] > 0 or bounded.people is not None
@@ -172,22 +176,72 @@ def price(plan: plans.Plan, catalog: Catalog, loss: Loss) -> Quote:
     rest = slice(len(tallies), None)
     for tally, part in zip(bounded.plan.tallies[rest], parts[rest], strict=True):
         tallies.append(noise_for(bounded.plan, tally, part, neighbours))
-    event = Composed(tuple(part.mechanism.event(part.sensitivity) for part in tallies))
-    if not loss_of(event, loss.measure, delta) <= loss:
+    event = _event_of(tallies, loss, delta, time)
+    assumed = _assumptions(bounded, catalog, time)
+    return Quote(
+        *(question, bounded, population, tuple(tallies), event, loss, delta, assumed),
+        time=time,
+    )
+
+
+def _event_of(
+    tallies: Sequence[PricedTally], loss: Loss, delta: Fraction, time: PricedTime | None
+) -> Composed:
+    """Return the event of a question, after a check that its loss is what was asked for."""
+    events = tuple(part.mechanism.event(part.sensitivity) for part in tallies)
+    if time is not None and time.event is not None:
+        events = (*events, time.event)
+    event, most = Composed(events), loss if time is None else time.total_of(loss)
+    if not _loss_of(event, loss.measure, delta) <= most:
         raise InternalError("The price of a quote is above the requested loss.")
+    return event
+
+
+def _assumptions(
+    bounded: plans.Bound, catalog: Catalog, time: PricedTime | None
+) -> tuple[str, ...]:
+    """Return the assumptions of a guarantee: those of the tables, and that of the time."""
     assumed = plans.assumptions(bounded.plan.source, catalog)
-    return Quote(question, bounded, population, tuple(tallies), event, loss, delta, assumed)
+    return assumed if time is None else (*assumed, time.assumption)
 
 
-def _price_tables(
+class LastPrice:
+    """The last quote that was computed, so that a worker prices a question once.
+
+    A worker rehearses a question before the charge and runs it after the charge, and needs its
+    quote both times. Only one quote is stored, and it is dropped before the next one is
+    computed, so that a worker never has memory for two.
+
+    Guarantee: a stored quote is returned only for the same ``text`` under the same catalogue.
+    The text must determine plan and loss. Plans themselves are not compared, because equal
+    plans may differ: in Python, 1 and TRUE are equal.
+    """
+
+    def __init__(self) -> None:
+        self._found: tuple[str, Catalog, Quote] | None = None
+
+    def price(self, text: str, catalog: Catalog, compute: Callable[[], Quote]) -> Quote:
+        """Return the quote of the question ``text``, which ``compute`` computes if needed."""
+        found = self._found
+        if found is not None and found[0] == text and found[1] is catalog:
+            return found[2]
+        self._found = found = None
+        quote = compute()
+        self._found = (text, catalog, quote)
+        return quote
+
+
+def _price_tables(  # noqa: PLR0913, PLR0917 - a question, its loss and its time
     question: plans.Canonical,
     bounded: plans.Bound,
     population: Population,
     catalog: Catalog,
     loss: Loss,
+    time: PricedTime | None,
 ) -> Quote:
     """Return the quote of a question with several tables: one event, of all their noise."""
     plan, neighbours = bounded.plan, population.unit.neighbours
+    paid = loss if time is None else time.rest_of(loss)
     asked = tuple(table.kept for table in bounded.tables)
     found, sizes = tables_to_measure(asked), plans.key_sizes(plan)
     wanted, split = [], []
@@ -201,19 +255,17 @@ def _price_tables(
         parts = split_loss(sizes, asked, tuple(each / squares[0] for each in squares))
         wanted.append(moved)
         split.append(parts)
-    delta = loss.delta / sum(map(len, split))
+    delta = paid.delta / sum(map(len, split))
     tallies = []
     for whole, moved, parts in zip(shares(bounded), wanted, split, strict=True):
         for kept, part in parts.items():
-            each = Loss(loss.measure, loss.amount * whole * part, delta)
+            each = Loss(paid.measure, paid.amount * whole * part, delta)
             if loss.measure is Measure.ZCDP:
                 size = moved[kept][1]
                 tallies.append(PricedTally(gaussian_in_rho(size, each), size))
             else:
                 tallies.append(_noise_of(moved[kept], plans.cells_of(sizes, kept), each))
-    event = Composed(tuple(part.mechanism.event(part.sensitivity) for part in tallies))
-    if not loss_of(event, loss.measure, delta) <= loss:
-        raise InternalError("The price of a quote is above the requested loss.")
+    event = _event_of(tallies, loss, delta, time)
     return Quote(
         question,
         bounded,
@@ -222,8 +274,9 @@ def _price_tables(
         event,
         loss,
         delta,
-        plans.assumptions(plan.source, catalog),
+        _assumptions(bounded, catalog, time),
         tuple(tuple(parts) for parts in split),
+        time,
     )
 
 
@@ -252,9 +305,21 @@ def noise_for(
     return _noise_of(moved, plans.group_count(plan) or 1, loss)
 
 
+@lru_cache(maxsize=1024)
+def _choose_noise(
+    moved: tuple[Sensitivity, ...], dimensions: int, loss: Loss
+) -> mechanisms.Mechanism:
+    """Return the mechanism with the least error; questions of one shape have the same."""
+    return choose_noise(moved, dimensions, loss).mechanism
+
+
+_loss_of = lru_cache(maxsize=1024)(loss_of)
+"""The loss of an event. It is cached, because questions of one shape have the same event."""
+
+
 def _noise_of(moved: Sequence[Sensitivity], dimensions: int, loss: Loss) -> PricedTally:
     """Return the noise with the least error for numbers of these sensitivities."""
-    mechanism = choose_noise(moved, dimensions, loss).mechanism
+    mechanism = _choose_noise(tuple(moved), dimensions, loss)
     norm = Norm.L2 if isinstance(mechanism, mechanisms.Gaussian) else Norm.L1
     return PricedTally(mechanism, next(part for part in moved if part.norm is norm))
 
@@ -319,7 +384,7 @@ def _advise_public_keys(quote: Quote) -> Iterator[Advice]:
     plan, change = quote.bound.plan, to_declare(quote.bound.plan)
     if not change:
         return
-    smaller, parts, loss = [Fraction(0)], shares(quote.bound), quote.loss
+    smaller, parts, loss = [Fraction(0)], shares(quote.bound), quote.noise_loss
     delta = loss.delta / sum(part > 0 for part in parts)
     for place, part in enumerate(parts):
         if part:

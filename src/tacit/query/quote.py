@@ -28,6 +28,7 @@ from tacit.plan import (
     text,
     training_of,
 )
+from tacit.query.priced_time import PricedTime
 from tacit.query.selected_count import survival
 
 
@@ -51,6 +52,9 @@ class Quote:
     ``price_delta``. If the keys are not public, the first tally selects them. If the question
     has several tables, ``measured`` has for each tally of the plan the marginals of it that are
     released with noise, and ``tallies`` has one entry for each of them, in that order.
+
+    ``loss`` is what was asked for. A part of it pays for the ``time`` at which the answer
+    leaves, if a server delays it, and ``noise_loss`` is the rest.
     """
 
     question: Canonical
@@ -62,6 +66,17 @@ class Quote:
     price_delta: Fraction = Fraction(0)
     assumptions: tuple[str, ...] = ()
     measured: tuple[tuple[Kept, ...], ...] = ()
+    time: PricedTime | None = None
+
+    @property
+    def noise_loss(self) -> core.Loss:
+        """The part of the loss that pays for the noise of the answer."""
+        return self.loss if self.time is None else self.time.rest_of(self.loss)
+
+    @property
+    def total_loss(self) -> core.Loss:
+        """The loss of the answer together with the time at which it leaves."""
+        return self.loss if self.time is None else self.time.total_of(self.loss)
 
     @property
     def key(self) -> bytes:
@@ -88,7 +103,7 @@ class Quote:
         """The request that a worker process receives; it prices the question again."""
         loss = self.loss
         parts = [loss.measure.value, str(loss.amount), str(loss.delta)]
-        return {"plan": text(self.question.plan), "loss": parts}
+        return {"plan": text(self.question.plan), "loss": parts} | _time_asked(self.time)
 
     @property
     def survival(self) -> tuple[tuple[Fraction, int], ...]:
@@ -134,6 +149,13 @@ class FitQuote:
     event: core.Event
     loss: core.Loss
     price_delta: Fraction
+    time: PricedTime | None = None
+    """The assumption about the time of the answer. The time of a fit costs nothing."""
+
+    @property
+    def total_loss(self) -> core.Loss:
+        """The loss of the fit: the time at which it leaves costs nothing."""
+        return self.loss
 
     @property
     def population(self) -> core.Population:
@@ -147,7 +169,8 @@ class FitQuote:
             f"the plug-in {plugin}, which fits the model, keeps the contract of an estimator"
             for plugin in dict.fromkeys(_plugins_in(self.estimator))
         )
-        return (*self.training.assumptions, *kept)
+        said = () if self.time is None else (self.time.assumption,)
+        return (*self.training.assumptions, *kept, *said)
 
     @property
     def key(self) -> bytes:
@@ -174,7 +197,18 @@ class FitQuote:
         fit = self.fit
         parts = {"spec": fit.spec, "dataset": fit.dataset, "features": fit.features}
         measure, delta = self.loss.measure.value, str(self.price_delta)
-        return {"fit": parts | {"target": fit.target}, "measure": [measure, delta]}
+        told = {"fit": parts | {"target": fit.target}, "measure": [measure, delta]}
+        return told | _time_asked(self.time)
+
+
+def _time_asked(time: PricedTime | None) -> dict[str, Any]:
+    """Return the part of a worker's request that is about the time of the answer."""
+    return {} if time is None else {"time": time.to_dict()}
+
+
+def time_in(request: dict[str, Any]) -> PricedTime | None:
+    """Return the priced time in the request that a worker process received."""
+    return PricedTime.from_dict(request["time"]) if "time" in request else None
 
 
 def _plugins_in(value: object) -> Iterator[str]:
@@ -191,12 +225,13 @@ def _plugins_in(value: object) -> Iterator[str]:
         yield from _plugins_in(value.get_params(deep=False))
 
 
-def price_fit(
+def price_fit(  # noqa: PLR0913, PLR0917 - a fit, its measure and its time
     fit: Fit,
     estimator: Estimator[Gateway],
     catalog: core.Catalog,
     measure: core.Measure,
     price_delta: Fraction = Fraction(0),
+    time: PricedTime | None = None,
 ) -> FitQuote:
     """Return the quote for fitting ``estimator``, which ``fit`` describes as text.
 
@@ -209,7 +244,7 @@ def price_fit(
     event = estimator.event(training)
     next(estimator.steps(training, _NO_GATEWAY), None)
     loss = price(event, measure, price_delta).loss(measure)  # rounded to the ledger's units
-    return FitQuote(fit, estimator, training, event, loss, price_delta)
+    return FitQuote(fit, estimator, training, event, loss, price_delta, time)
 
 
 def delta_for_each(event: core.Event, delta: Fraction) -> Fraction:

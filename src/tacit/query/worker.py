@@ -1,4 +1,4 @@
-"""Worker processes that run paid work, with a pool of them and their temporary folders.
+"""Worker processes that run paid work, and their temporary folders.
 
 A `Worker` is a child process with few rights and with an engine of its own. The parent sends it
 a request, and receives the encoded release. No secret crosses the border between the processes:
@@ -10,7 +10,7 @@ parent therefore knows whether noise was drawn even if the child dies right afte
 runs such work again (`tacit.query.below_charge`). The child also reports when it waits for an
 engine that it cannot reach, so that waiting is not mistaken for a slow engine.
 
-A `Pool` lends each worker to one question at a time, and applies the public deadline.
+`tacit.query.worker_pool` lends each worker to one question at a time.
 """
 
 import fcntl
@@ -22,24 +22,22 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from queue import SimpleQueue
 from tempfile import gettempdir, mkdtemp
-from threading import RLock, Thread
+from threading import RLock
 from typing import Any
 
-from tacit.core import Catalog, DatedEpoch, Loss, Measure, ReleaseDates
-from tacit.engines import Engine, RehearsalCache
+from tacit.core import Catalog, Loss, Measure, ReleaseDates
+from tacit.engines import Engine
 from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.ledger import UNREACHED as TOLD_UNREACHED
-from tacit.ledger import Charge
 from tacit.plan import decode_plan
 from tacit.query.below_charge import (
     TIME,
@@ -51,8 +49,8 @@ from tacit.query.below_charge import (
     attempt,
 )
 from tacit.query.paid_work import QuoteWork
-from tacit.query.pricing import price
-from tacit.query.quote import FitQuote, Quote
+from tacit.query.pricing import LastPrice, price
+from tacit.query.quote import FitQuote, Quote, time_in
 from tacit.query.rehearsal import most_numbers, rehearse
 from tacit.query.worker_sandbox import Confinement, confine, start_fork_server
 
@@ -119,6 +117,10 @@ TOO_LARGE = (
     "A worker cannot prepare this question within its limits, for any rows; ask for fewer "
     "groups or columns, or fit fewer features. Nothing was charged."
 )
+
+NICENESS = 5
+"""How far a worker stands back behind the server, whose event loop needs little and at once."""
+
 
 START_SECONDS = 60
 PING_SECONDS = 5
@@ -189,6 +191,11 @@ class Worker:
         """Whether there is a child; it may have died since it was last used."""
         return self._child is not None
 
+    def is_alive(self) -> bool:
+        """Return whether the child's process exists; it is not asked whether it responds."""
+        with self._lock:
+            return self._child is not None and self._child[0].is_alive()
+
     def run(  # noqa: PLR0913 - the quote, its charge and its dates
         self,
         quote: Quote | FitQuote,
@@ -198,6 +205,7 @@ class Worker:
         *,
         dates: ReleaseDates | None = None,
         ends: float | None = None,
+        drawing: Callable[[], None] = lambda: None,
     ) -> bytes:
         """Return the encoded release that the charge of ``receipt`` paid for; make one attempt.
 
@@ -210,6 +218,8 @@ class Worker:
             ends: The time of the monotonic clock at which the attempt ends. Without it, the
                 attempt ends after the allowed seconds, and the time in which the engine could
                 not be reached does not count.
+            drawing: The function that is called when the child is about to draw noise: the
+                engine's result has arrived.
 
         Raises:
             Broken: The attempt failed, because of a row, a limit or a bug. The error says
@@ -225,7 +235,7 @@ class Worker:
         asked = json.dumps(request).encode()
         with self._lock:
             try:
-                return self._run(asked, ends)
+                return self._run(asked, ends, drawing)
             except (Broken, EngineUnreachable):
                 self.close()
                 raise
@@ -281,7 +291,7 @@ class Worker:
                 return pipe.poll(PING_SECONDS) and pipe.recv_bytes() == PING
         return False
 
-    def _run(self, asked: bytes, ends: float | None) -> bytes:
+    def _run(self, asked: bytes, ends: float | None, drawing: Callable[[], None]) -> bytes:
         """Send a request, and read the messages of the child until its reply."""
         drawn = waiting = False
         limit = time.monotonic() + self.allowed.seconds if ends is None else ends
@@ -294,7 +304,9 @@ class Worker:
                 if waiting and ends is None:
                     limit += time.monotonic() - heard
                 heard, waiting = time.monotonic(), said == WAITING
-                drawn |= said == DRAWING
+                if said == DRAWING:
+                    drawing()
+                    drawn = True
                 if said.startswith(ANSWERED):
                     return said.removeprefix(ANSWERED)
                 if said.startswith(FAILED):
@@ -341,6 +353,7 @@ def serve(  # noqa: PLR0913, PLR0917 - everything that a child process receives
     os.chdir(scratch)  # DuckDB writes here when its memory is full
     tempfile.tempdir = scratch  # fits write their rows here
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
+    os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (allowed.memory_bytes, allowed.memory_bytes))
     try:
         engine = start(address)
@@ -398,10 +411,22 @@ def _reply_to_rehearsal(
 
 
 def read_question(request: dict[str, Any], catalog: Catalog) -> QuoteWork:
-    """Return the work of a paid question, which is priced again from public facts."""
+    """Return the work of a paid question, which is priced again from public facts.
+
+    The child prices it when it is rehearsed, and not a second time when it is run.
+    """
     measure, amount, delta = request["loss"]
-    loss = Loss(Measure(measure), Fraction(amount), Fraction(delta))
-    return work_of(request, price(decode_plan(request["plan"]), catalog, loss), catalog)
+
+    def compute() -> Quote:
+        loss = Loss(Measure(measure), Fraction(amount), Fraction(delta))
+        return price(decode_plan(request["plan"]), catalog, loss, time_in(request))
+
+    text = json.dumps([request["plan"], request["loss"], request.get("time")])
+    return work_of(request, _last.price(text, catalog, compute), catalog)
+
+
+_last = LastPrice()
+"""The quote of the question that this child rehearsed or ran last."""
 
 
 def work_of(request: dict[str, Any], quote: Quote | FitQuote, catalog: Catalog) -> QuoteWork:
@@ -410,109 +435,3 @@ def work_of(request: dict[str, Any], quote: Quote | FitQuote, catalog: Catalog) 
     told = request.get("dates")
     dates = None if told is None else ReleaseDates.from_dict(told)
     return QuoteWork(quote, catalog, salt, receipt, request["noted"], dates)
-
-
-# The pool ------------------------------------------------------------------------------------
-
-
-class LeasedWorker:
-    """A worker that responds, reserved for one charge.
-
-    If there is a ``deadline``, all paid work ends that many seconds after the work begins.
-    """
-
-    def __init__(
-        self, worker: Worker, deadline: float | None, rehearsed: RehearsalCache
-    ) -> None:
-        self._worker = worker
-        self._rehearsed = rehearsed
-        self._ends: float | None = None
-        self._deadline = deadline
-
-    def run(
-        self,
-        quote: Quote | FitQuote,
-        salt: bytes,
-        epochs: tuple[DatedEpoch, ...],
-        charge: Charge,
-    ) -> bytes:
-        """Make one attempt at the work that ``charge`` paid for; see `Worker.run`.
-
-        The release has the day of the charge and the ``epochs`` of its tables.
-        """
-        if self._deadline is not None and self._ends is None:
-            self._ends = time.monotonic() + self._deadline
-        noted, dates = charge.assumptions, ReleaseDates(charge.day, epochs)
-        return self._worker.run(
-            quote, salt, charge.receipt, noted, dates=dates, ends=self._ends
-        )
-
-    def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
-        """Refuse a quote that no worker can run; each question is rehearsed only once."""
-        self._rehearsed.once(quote.key + salt, lambda: self._worker.rehearse(quote, salt))
-
-    @property
-    def timed(self) -> bool:
-        """Whether there is a deadline."""
-        return self._deadline is not None
-
-    def wait(self) -> None:
-        """Wait for the deadline of the work that has begun."""
-        if self._ends is not None:
-            time.sleep(max(0.0, self._ends - time.monotonic()))
-
-
-class Pool:
-    """A pool of workers. If a ``deadline`` in seconds is set, every answer takes that long.
-
-    A worker stays reserved until the deadline. Neither the time of an answer nor the time for
-    which other questions wait for a worker then reveals how long the engine took.
-    """
-
-    def __init__(self, workers: list[Worker], deadline: float | None = None) -> None:
-        self._workers = workers
-        self._deadline = deadline
-        self._rehearsed = RehearsalCache()
-        self._free: SimpleQueue[Worker] = SimpleQueue()
-        for worker in workers:
-            self._free.put(worker)
-
-    @property
-    def most_numbers(self) -> int | None:
-        """The most numbers of an answer that every worker can compute; None without workers."""
-        return min((worker.allowed.most_numbers for worker in self._workers), default=None)
-
-    def start(self) -> bool:
-        """Start all children before the first question; return whether all started."""
-        return all(worker.start() for worker in self._workers)
-
-    @contextmanager
-    def lease(self) -> Iterator[LeasedWorker]:
-        """Reserve a worker that responds for the time of the block, before anything is charged.
-
-        A child that has died or hangs is replaced first. If none can be started, the engine
-        cannot be reached, and nothing is charged.
-        """
-        worker = self._free.get()
-        try:
-            if not worker.ready():
-                raise EngineUnreachable(UNCHARGED)
-            leased = LeasedWorker(worker, self._deadline, self._rehearsed)
-            try:
-                yield leased
-            finally:
-                leased.wait()
-        finally:
-            if worker.started:
-                self._free.put(worker)
-            else:  # start a new child in the background, so that no question waits for it
-                Thread(target=self._ready, args=(worker,), daemon=True).start()
-
-    def close(self) -> None:
-        """End all children."""
-        for worker in self._workers:
-            worker.close(for_good=True)
-
-    def _ready(self, worker: Worker) -> None:
-        worker.start()
-        self._free.put(worker)

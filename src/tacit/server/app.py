@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -28,14 +30,35 @@ from tacit.errors import DeclarationsChanged, TacitError
 from tacit.ledger import wall_clock
 from tacit.project import USUAL, Serving
 from tacit.query import make_undumpable
+from tacit.server.connections import limited_protocol
 from tacit.server.current_curator import Current, Reload, stays
+from tacit.server.grants import check_mosts
 from tacit.server.identity import Gate, OidcIdentity
-from tacit.server.middleware import AccessLog, Rate, RequestMetrics, Write, outliving
+from tacit.server.lanes import Lanes
+from tacit.server.middleware import (
+    AccessLog,
+    BackgroundLog,
+    Rate,
+    RequestMetrics,
+    Write,
+    outliving,
+)
+from tacit.server.notices import Notifier, senders_of
+from tacit.server.operators import (
+    EngineTimes,
+    OperatorMetrics,
+    OperatorsListener,
+    operators_app,
+)
+from tacit.server.paid_answers import PaidAnswers
+from tacit.server.readiness import Readiness
 from tacit.server.refusal import Refused, refusal_of
-from tacit.server.routes import owners, questions
+from tacit.server.routes import governance, owners, questions
+from tacit.server.time_alarm import watch_times
+from tacit.server.turns import InTurn, Turns
 from tacit.session import Curator, Reloader, alarm, open_for_serving
 
-ROUTERS = (questions.router, owners.router)
+ROUTERS = (questions.router, owners.router, governance.router)
 HANDLED = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
 """Kinds of exceptions that are answered with an error in our JSON form."""
 
@@ -45,24 +68,55 @@ def make_app(
     serving: Serving = USUAL,
     clock: Callable[[], int] = wall_clock,
     reload: Reload = stays,
+    environment: Mapping[str, str] = os.environ,
 ) -> FastAPI:
     """Return the application for one curator.
 
     When owners declare something else, ``reload`` returns the curator that replaces it. The
-    application closes its curators when it ends.
+    application closes its curators when it ends. The address of a webhook may be in the
+    ``environment``.
     """
 
     def log(line: dict[str, Any]) -> None:
         app.state.write(json.dumps(line) + "\n")
 
+    def tell_owners(what: str) -> None:
+        notifier.tell(what)
+
     on_incident = alarm(log, serving.on_failure)
-    current = Current(curator, reload, lambda each: each.telling(on_incident), log)
+    times = EngineTimes()
+    watch = watch_times(times, serving.time, log, tell_owners)
+
+    def arrange(each: Curator) -> Curator:
+        return each.telling(on_incident).watching(watch)
+
+    current = Current(curator, reload, arrange, log)
+    notifier = Notifier(current, senders_of(serving.notify, environment), log)
+
+    lanes, readiness = Lanes(), Readiness(current)
+    people = None if serving.oidc is None else OidcIdentity(serving.oidc, clock, log=log)
+    places = {name: len(pool) for name, pool in curator.pools.items()}
+    paid = PaidAnswers(lanes, serving.limits, places)
+    traffic = RequestMetrics()
+    metrics = OperatorMetrics(traffic, paid.queue, times)
+    operators = OperatorsListener(serving.operators, operators_app(metrics.text, readiness))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         current.start()
-        yield
+        readiness.start()
+        notifier.start()
+        if people is not None:
+            people.keys.start()
+        async with operators.listen():
+            yield
+        notifier.close()
+        if people is not None:
+            people.keys.close()
+        readiness.close()
         current.close()
+        paid.close()
+        lanes.close()
 
     app = FastAPI(
         title="Tacit",
@@ -73,13 +127,19 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.state.describe = cache(lambda: bytes(JSONResponse(app.openapi()).body))
     app.state.write = outliving(sys.stdout.write)
-    people = None if serving.oidc is None else OidcIdentity(serving.oidc, clock)
+    if serving.oidc is not None:
+        check_mosts(serving.oidc, curator.catalog, curator.home.ledger)
     app.state.current = current
+    app.state.lanes = lanes
+    app.state.paid = paid
+    app.state.readiness = readiness
     app.state.clock = clock
     app.state.gate = Gate(current, clock, people)
     app.state.rate = Rate(serving.requests_per_minute)
-    app.state.traffic = RequestMetrics()
+    app.state.traffic = traffic
+    app.state.operators = operators
     for kind in HANDLED:
         app.add_exception_handler(kind, _refuse)
     for router in ROUTERS:
@@ -90,7 +150,7 @@ def make_app(
 def watched_app(app: FastAPI, write: Write = sys.stdout.write) -> ASGIApp:
     """Wrap ``app`` in its access log, which also replaces the texts of unexpected errors."""
     app.state.write = outliving(write)
-    return AccessLog(app, app.state.traffic, write)
+    return AccessLog(InTurn(app, Turns()), app.state.traffic, write)
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -104,17 +164,29 @@ async def _refuse(request: Request, error: Exception) -> Response:
 GRACE_SECONDS = 60
 """Seconds that running questions may still take after the server is asked to stop."""
 
+SWITCH_SECONDS = 0.001
+"""Longest time for which a busy thread keeps Python before another may run.
+
+With Python's own 5 ms, the event loop would wait 50 ms behind ten busy threads.
+"""
+
 
 class Listening(uvicorn.Server):
-    """A uvicorn server that writes its host and port in the first line of the log."""
+    """A uvicorn server that writes its host and port in the first line of the log.
+
+    The line has the address of the operators' port too, if there is one.
+    """
+
+    operators: OperatorsListener | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, and log the host and port."""
         await super().startup(sockets)
         host, port = self.servers[0].sockets[0].getsockname()[:2]
-        _write(
-            json.dumps({"at": time.time_ns() // 1_000_000, "host": host, "port": port}) + "\n"
-        )
+        line = {"at": time.time_ns() // 1_000_000, "host": host, "port": port}
+        if self.operators is not None and self.operators.address is not None:
+            line["operators"] = self.operators.address
+        _write(json.dumps(line) + "\n")
 
 
 def serve(
@@ -127,21 +199,31 @@ def serve(
     """
     make_undumpable()  # so that no worker process can read this one, which holds the keys
     curator, serving = open_for_serving(project, environment, _print_progress)
-    app = make_app(curator, serving, reload=Reloader(project, environment))
+    reload = Reloader(project, environment)
+    app = make_app(curator, serving, reload=reload, environment=environment)
+    log = BackgroundLog(_write)
     config = uvicorn.Config(
-        watched_app(app, _write),
+        watched_app(app, log),
         host=host,
         port=port,
-        http="h11",  # other parsers answer a malformed request with texts of their own
-        log_level="warning",
+        # other parsers than h11 answer a malformed request with texts of their own
+        http=limited_protocol(serving.limits.connections),
+        ws="none",
+        # warnings are about malformed requests, which anyone can send in any number
+        log_level="error",
         access_log=False,
         server_header=False,
         lifespan="on",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
+    app.state.describe()  # it is computed once, and not on the event loop
+    sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()  # loaded modules stay; collecting them again would delay some answers
+    server = Listening(config)
+    server.operators = app.state.operators
     with suppress(KeyboardInterrupt):
-        Listening(config).run()
+        server.run()
+    log.close()
     gc.unfreeze()  # so that objects are collected at the end
 
 

@@ -2,20 +2,27 @@
 
 Every route must declare the roles that may call it; a route without roles cannot be created.
 For each request the guard identifies the caller by the token, checks the role and the rate
-limit, and checks the size of the body. Only then is the body read.
+limit, and checks the size of the body. Only then is the body read. If the request then waits
+for more than a second, its token is checked again before anything is done.
+
+A route that is a plain function runs in a thread of its lane (`tacit.server.lanes`), so that it
+can read the store. A coroutine runs on the event loop, and must not wait for anything there.
 """
 
+import asyncio
+import re
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any
 
-from anyio import CapacityLimiter, to_thread
-from anyio.lowlevel import RunVar
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
 from tacit.errors import InternalError
-from tacit.server.identity import Caller
+from tacit.server.identity import Gate, KeysWanted, WaitingCaller
+from tacit.server.lanes import TOKEN_SECONDS, Lane, Lanes
 from tacit.server.refusal import ErrorBody, Refusal, Refused, Told, wrong_role
 from tacit.server.token_policy import Role
 
@@ -27,11 +34,18 @@ ANYONE = "anyone"
 LONGEST_BODY = 2**18
 """Largest size of a request's body, in bytes."""
 
-PAID_AT_ONCE = 40
-"""Number of threads for questions and fits; more of them wait without a thread."""
+MOST_FIELDS, FIELD = 1000, re.compile(rb'"\s*:')
+"""The most fields of a body, in all of its objects, and the end of a field's name in JSON."""
 
-_paid: RunVar[CapacityLimiter] = RunVar("_paid")
-Made = TypeVar("Made")
+LANE = "x-lane"
+"""The key under which a route names its lane; it is not a part of the OpenAPI file."""
+
+KEYS_LOOKS, KEYS_PAUSE = 40, 0.05
+"""How often a request looks for new keys of an identity provider, and the seconds between."""
+
+_lanes: ContextVar[tuple[Lanes, WaitingCaller | None]] = ContextVar("_lanes")
+"""The lanes of the server that handles the present request, and who sent it, if known."""
+
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -42,11 +56,15 @@ class GuardedRoute(APIRoute):
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
-        extra = settings.get("openapi_extra") or {}
+        extra = dict(settings.get("openapi_extra") or {})
         if not extra.get(ROLES):
             raise InternalError(f"The route {path} does not declare which roles may call it.")
         self.roles: list[str] = extra[ROLES]
-        super().__init__(path, endpoint, **settings)
+        owned = self.roles == [Role.OWNER.value]
+        lane = extra.pop(LANE, "owners" if owned else "free")
+        if not asyncio.iscoroutinefunction(endpoint):
+            endpoint = _in_lane(endpoint, lane)
+        super().__init__(path, endpoint, **{**settings, "openapi_extra": extra})
 
     def get_route_handler(self) -> Handler:
         """Return the handler of the route, with the guard before it."""
@@ -54,35 +72,46 @@ class GuardedRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             log_fields(request)["route"] = path
-            if roles != [ANYONE]:
-                await _admit(request, roles)
+            caller = None if roles == [ANYONE] else await _admit(request, roles)
+            _lanes.set((request.app.state.lanes, caller))
             _check_size(request)
+            await _check_fields(request)
             return await inner(request)
 
         return handle
 
 
-def open_to(*roles: Role) -> dict[str, Any]:
-    """Return the settings of a route that these roles, or anyone, may call."""
+def open_to(*roles: Role, lane: str | None = None) -> dict[str, Any]:
+    """Return the settings of a route that these roles, or anyone, may call.
+
+    A route that is a plain function runs in the lane with this name. Without one, it runs in
+    the lane of owners if only they may call it, and in the lane of free requests otherwise.
+    """
     named = [role.value for role in roles] or [ANYONE]
+    extra: dict[str, Any] = {ROLES: named} | ({"security": [{"token": []}]} if roles else {})
     return {
-        "openapi_extra": {ROLES: named} | ({"security": [{"token": []}]} if roles else {}),
+        "openapi_extra": extra | ({} if lane is None else {LANE: lane}),
         "responses": {"default": {"model": ErrorBody, "description": "An error"}},
     }
 
 
-async def run_paid(work: Callable[[], Made]) -> Made:
-    """Run charged ``work`` in a thread of a pool that no other route uses.
+def _in_lane(endpoint: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a coroutine function that runs ``endpoint`` in the lane with this name."""
 
-    However many questions one analyst has waiting, an owner's freeze and a health check still
-    find a free thread.
-    """
-    try:
-        limiter = _paid.get()
-    except LookupError:
-        limiter = CapacityLimiter(PAID_AT_ONCE)
-        _paid.set(limiter)
-    return await to_thread.run_sync(work, limiter=limiter)
+    @wraps(endpoint)
+    async def run(*given: Any, **named: Any) -> Any:
+        lanes, caller = _lanes.get()
+        lane: Lane = getattr(lanes, name)
+        if caller is None:
+            return await lane.run(lambda: endpoint(*given, **named))
+
+        def check_and_run() -> Any:
+            caller.check()  # the token may have been revoked while the request waited
+            return endpoint(*given, **named)
+
+        return await lane.run(check_and_run, who=caller.principal)
+
+    return run
 
 
 def new_router() -> APIRouter:
@@ -96,14 +125,27 @@ def log_fields(request: Request) -> dict[str, Any]:
     return found
 
 
-async def _admit(request: Request, roles: list[str]) -> None:
+async def _admit(request: Request, roles: list[str]) -> WaitingCaller:
+    """Return the caller; raise `Refused` if there is none, or their role may not do this."""
     given = request.headers.get("authorization", "")
-    caller: Caller = await run_in_threadpool(request.app.state.gate.caller, given)
+    lanes: Lanes = request.app.state.lanes
+    gate: Gate = request.app.state.gate
+    fetches = gate.fetches()
+    try:
+        caller = await lanes.tokens.run(lambda: gate.caller(given, last=False), TOKEN_SECONDS)
+    except KeysWanted:
+        for _ in range(KEYS_LOOKS):  # without a thread, however many wait
+            await asyncio.sleep(KEYS_PAUSE)
+            if gate.fetches() > fetches:
+                break
+        caller = await lanes.tokens.run(lambda: gate.caller(given), TOKEN_SECONDS)
     log_fields(request)["principal"] = caller.principal
     if caller.role not in roles:
         raise Refused(wrong_role(caller.role, roles))
     request.app.state.rate.check(caller.principal)  # before anything is read or planned
     request.state.caller = caller
+    waiting = request.state.waiting = WaitingCaller(caller, lambda: gate.caller(given))
+    return waiting
 
 
 def _check_size(request: Request) -> None:
@@ -117,6 +159,24 @@ def _check_size(request: Request) -> None:
         )
     if int(request.headers.get("content-length", "0")) > LONGEST_BODY:
         raise Refused(_too_long(413, "content_too_large", "The body is too large."))
+
+
+async def _check_fields(request: Request) -> None:
+    """Refuse a body with very many fields.
+
+    Each unknown field is an error of its own, and all of them are found on the event loop.
+    """
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        told = Told(code="bad_request", message="The body did not arrive.")
+        raise Refused(Refusal(400, told)) from None
+    if len(FIELD.findall(body)) > MOST_FIELDS:
+        allowed = f"{MOST_FIELDS} fields at most"
+        told = Told(
+            code="content_too_large", message="The body has too many fields.", allowed=allowed
+        )
+        raise Refused(Refusal(413, told))
 
 
 def _too_long(status: int, code: str, message: str) -> Refusal:

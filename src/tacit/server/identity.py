@@ -8,12 +8,10 @@ an attacker cannot learn why.
 
 import json
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from http.client import HTTPMessage
-from threading import Lock
-from typing import IO, Any
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from typing import Any
 
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
@@ -22,33 +20,28 @@ from joserfc.jwt import JWTClaimsRegistry, decode
 from tacit.errors import NotPermitted
 from tacit.project import Issuer
 from tacit.server.current_curator import Current
-from tacit.server.refusal import Refused, unknown_caller
-from tacit.server.token_policy import Role, TokenScope, is_principal
-from tacit.store import PREFIX, Tokens
+from tacit.server.grants import SignedIn, read_claims
+from tacit.server.identity_keys import IdentityKeys, Log
+from tacit.server.lanes import RETRY_SECONDS
+from tacit.server.refusal import Refusal, Refused, Told, unknown_caller
+from tacit.server.token_policy import (
+    Role,
+    TokenScope,
+    fix_old_scope,
+    fix_old_tokens,
+    is_principal,
+)
+from tacit.store import PREFIX, Tokens, hash_of
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "ES384")
 """Accepted signatures: by key pairs only, never by a shared secret or without a signature."""
 
-KINDS = ("RSA", "EC")
 LEEWAY_SECONDS = 30
-FETCH_SECONDS, LARGEST = 5, 2**20
-FRESH_SECONDS, PAUSE_SECONDS = 600.0, 10.0
-"""Seconds for which keys are cached, and after which an unknown key is looked up again."""
+HOUR_SECONDS = 3600
 
 
-class Straight(HTTPRedirectHandler):
-    """A handler that follows no redirect, so that keys come from the configured address."""
-
-    def redirect_request(  # noqa: PLR0913, PLR0917 - as urllib calls it
-        self,
-        req: Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> None:
-        """Return None, which stops the redirect."""
+class KeysWanted(Exception):
+    """A token names a key that is not known yet, and the keys are about to be fetched."""
 
 
 class OidcIdentity:
@@ -59,57 +52,77 @@ class OidcIdentity:
     the same text.
     """
 
-    def __init__(self, issuer: Issuer, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        issuer: Issuer,
+        clock: Callable[[], int],
+        keys: IdentityKeys | None = None,
+        log: Log = lambda _: None,
+    ) -> None:
         self._issuer = issuer
         self._clock = clock
-        self._keys: KeySet | None = None
-        self._fetched = float("-inf")
-        self._lock = Lock()
+        self.keys = keys or IdentityKeys(issuer.keys, log)
 
-    def who(self, token: str) -> tuple[str, Role]:
-        """Return the principal and the role in ``token``."""
+    def who(self, token: str, *, last: bool = True) -> SignedIn:
+        """Return the principal, the role and the scope of ``token``; this waits for nobody.
+
+        Raise `KeysWanted` if the key of the token is not known, but may be known soon, unless
+        this is the ``last`` try.
+        """
         try:
-            claims = self._claims(token)
-            match claims[self._issuer.principal], claims[self._issuer.role]:
-                case str() as principal, str() as role:
-                    return principal, Role(role)
-        except (JoseError, KeyError, TypeError, ValueError, OSError):
+            claims = self._claims(token, self._key_set(token, last=last))
+            return read_claims(claims, self._issuer)
+        except (JoseError, LookupError, TypeError, ValueError, RecursionError):
             pass  # all reasons give the same error below
         raise NotPermitted("This token is not valid. Sign in again.")
 
-    def _claims(self, token: str) -> dict[str, Any]:
-        try:
-            found = decode(token, self._key_set(FRESH_SECONDS), algorithms=ALGORITHMS)
-        except (JoseError, ValueError):
-            # it may be signed by a key that is newer than the cached keys
-            found = decode(token, self._key_set(PAUSE_SECONDS), algorithms=ALGORITHMS)
-        if "kid" not in found.header:
-            raise KeyError
+    def _claims(self, token: str, keys: KeySet) -> dict[str, Any]:
+        found = decode(token, keys, algorithms=ALGORITHMS)
+        now = self._clock() // 1000
         JWTClaimsRegistry(
-            now=lambda: self._clock() // 1000,
+            now=lambda: now,
             leeway=LEEWAY_SECONDS,
             iss={"essential": True, "value": self._issuer.issuer},
             aud={"essential": True, "value": self._issuer.audience},
             exp={"essential": True},
             sub={"essential": True},
         ).validate(found.claims)
+        longest = self._issuer.longest_hours * HOUR_SECONDS + LEEWAY_SECONDS
+        issued = found.claims.get("iat", now)
+        if not found.claims["exp"] - min(now, issued) <= longest:  # also if it is NaN
+            raise ValueError
         return found.claims
 
-    def _key_set(self, oldest_seconds: float) -> KeySet:
-        """Return the issuer's keys, fetched again if they are older than this."""
-        with self._lock:
-            now = time.monotonic()
-            if now - self._fetched > oldest_seconds or self._keys is None:
-                self._fetched = now
-                self._keys = self._fetch()
-            return self._keys
+    def _key_set(self, token: str, *, last: bool) -> KeySet:
+        """Return the issuer's keys, if the key that ``token`` names is among them."""
+        name, keys = _key_named(token), self.keys.key_set()
+        if keys is not None and name in {key.kid for key in keys.keys}:
+            return keys
+        if self.keys.ask_for_fetch() and not last:
+            raise KeysWanted
+        if keys is None:
+            raise Refused(_no_keys())
+        raise KeyError
 
-    def _fetch(self) -> KeySet:
-        request = build_opener(Straight()).open(self._issuer.keys, timeout=FETCH_SECONDS)
-        with request as response:
-            published = json.loads(response.read(LARGEST))
-        pairs = [key for key in published["keys"] if key.get("kty") in KINDS]
-        return KeySet.import_key_set({"keys": pairs})
+
+def _key_named(token: str) -> str:
+    """Return the id of the key that a token names; raise an error if it names none."""
+    head = token.split(".", 1)[0]
+    name = json.loads(urlsafe_b64decode(head + "=" * (-len(head) % 4)))["kid"]
+    if not isinstance(name, str):
+        raise TypeError
+    return name
+
+
+def _no_keys() -> Refusal:
+    """Return the error for tokens of a provider whose keys were not fetched yet."""
+    told = Told(
+        code="identity_unavailable",
+        message="The keys of the identity provider could not be fetched, so that its tokens "
+        "cannot be checked.",
+        next="Send the same request again later.",
+    )
+    return Refusal(503, told, {"Retry-After": RETRY_SECONDS})
 
 
 # ------------------------------------------------------------------ callers
@@ -126,6 +139,37 @@ class Caller:
     scope: TokenScope
 
 
+RECHECK_SECONDS = 1.0
+"""A token that was checked longer ago than this is checked again before a charge."""
+
+
+class WaitingCaller:
+    """A caller whose request waits, and whose token may be revoked or expire meanwhile.
+
+    ``again`` authenticates the caller once more.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        again: Callable[[], Caller],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.principal = caller.principal
+        self._caller = caller
+        self._again = again
+        self._clock = clock
+        self._checked = clock()
+
+    def check(self) -> None:
+        """Raise `Refused` if the token is no longer valid; this may read the store."""
+        now = self._clock()
+        if now - self._checked > RECHECK_SECONDS:
+            if self._again() != self._caller:
+                raise Refused(unknown_caller())
+            self._checked = now
+
+
 class Gate:
     """Authentication of callers by their tokens."""
 
@@ -136,33 +180,56 @@ class Gate:
         self._tokens = Tokens(current.curator.home.store)
         self._clock = clock
         self._people = people
+        self._first = current.curator.catalog
+        declared = current.curator.home.ledger.declarations()
+        fix_old_tokens(self._tokens, self._first, declared, clock())
 
-    def caller(self, authorization: str) -> Caller:
+    def caller(self, authorization: str, *, last: bool = True) -> Caller:
         """Return the caller whose token is in the header ``authorization``.
 
-        Raise `Refused`, always with the same text, if there is no valid token.
+        Raise `Refused`, always with the same text, if there is no valid token. Raise
+        `KeysWanted`, unless this is the ``last`` try, if the provider may have a new key.
         """
         scheme, token = authorization[: len(BEARER)], authorization[len(BEARER) :].strip()
         if scheme.lower() != BEARER or not token:
             raise Refused(unknown_caller())
         try:
-            return self._limit_owner(self._find(token))
+            return self._limit_owner(self._find(token, last=last))
         except NotPermitted:
             raise Refused(unknown_caller()) from None
 
-    def _find(self, token: str) -> Caller:
+    def fetches(self) -> int:
+        """Return the number of times that the provider's keys were fetched."""
+        return 0 if self._people is None else self._people.keys.rounds
+
+    def _find(self, token: str, *, last: bool) -> Caller:
         """Return the caller of one of our tokens, or of the provider if there is one."""
         if self._people is None or token.startswith(PREFIX):
             allowed = self._tokens.admit(token, self._clock())
-            return Caller(allowed.principal, Role(allowed.role), TokenScope.of(allowed.scope))
-        principal, role = self._people.who(token)
+            scope = TokenScope.of(allowed.scope)
+            if scope.populations is None:  # an earlier version issued it since we started
+                self._fix(token, allowed.scope)
+                scope = TokenScope.of(self._tokens.admit(token, self._clock()).scope)
+            return Caller(allowed.principal, Role(allowed.role), scope)
+        principal, role, scope = self._people.who(token, last=last)
         if not is_principal(principal):
             raise NotPermitted(
-                "The name in this token is not a valid principal: it must be printable, not "
-                "too long, and must not begin with @. Ask the identity provider for another "
-                "name."
+                "The name in this token is not a valid principal: it must be printable, in "
+                "the normal form NFC, not too long, without spaces around it, and must not "
+                "begin with @. Ask the identity provider for another name."
             )
-        return Caller(principal, role, TokenScope())
+        if scope.datasets is not None:
+            # datasets of the same name that came after our settings were read are other ones
+            names = scope.names_in(self._first)
+            scope = replace(scope, datasets=names).fix(self._first)
+        return Caller(principal, role, scope)
+
+    def _fix(self, token: str, before: str) -> None:
+        """Limit a token of an earlier version to what it reaches now."""
+        curator = self._current.curator
+        declared = curator.home.ledger.declarations()
+        scope = fix_old_scope(TokenScope.of(before), curator.catalog, declared)
+        self._tokens.set_scope(hash_of(token), before, scope.text)
 
     def _limit_owner(self, caller: Caller) -> Caller:
         """Return the caller; the scope of an owner is limited to the datasets that they own."""
@@ -176,4 +243,5 @@ class Gate:
             if caller.principal in ledger.owners(people.name)
         }
         names = tuple(each.name for each in reached.datasets if each.population in owned)
-        return replace(caller, scope=replace(caller.scope, datasets=names))
+        scope = replace(caller.scope, datasets=names, populations=None)
+        return replace(caller, scope=scope.fix(curator.catalog))

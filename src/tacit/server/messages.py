@@ -28,6 +28,9 @@ from tacit.session import Curator, Session
 LONGEST_SQL = 100_000
 """Largest number of characters in a question."""
 
+MOST_DATASETS = 1000
+"""Largest number of datasets that a token names."""
+
 Amount = Annotated[str, Field(max_length=LONGEST_TEXT)] | StrictInt | StrictFloat
 """A number. Written as text it is exact: "0.1", "1/3", "1e-6"."""
 
@@ -113,7 +116,7 @@ class NewToken(Sent):
 
     principal: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     role: Role
-    datasets: list[str] | None = None
+    datasets: Annotated[list[str], Field(max_length=MOST_DATASETS)] | None = None
     most: Most | None = None
     days: Annotated[StrictInt, Field(ge=1, le=3650)] = 30
 

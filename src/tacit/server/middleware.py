@@ -1,14 +1,18 @@
 """Rate limit, request metrics and access log.
 
 None of them records a part of a question: the log and the metrics hold the template of a route
-and never its values.
+and never its values. Their times are those from a request to its response. None of them has the
+time of an engine, which only operators may see (`tacit.server.operators`).
 """
 
 import json
 import time
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable
-from threading import Lock
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -68,6 +72,67 @@ BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the buckets of the latency histogram, in seconds."""
 
 
+class SecondsHistogram:
+    """A histogram of seconds for each value of one label, for Prometheus.
+
+    Example:
+        >>> seconds = SecondsHistogram("tacit_example_seconds", "route", (0.1, 1.0))
+        >>> seconds.add("/v1/ask", 0.5)
+        >>> for line in seconds.lines():
+        ...     print(line)
+        # TYPE tacit_example_seconds histogram
+        tacit_example_seconds_bucket{route="/v1/ask",le="0.1"} 0
+        tacit_example_seconds_bucket{route="/v1/ask",le="1.0"} 1
+        tacit_example_seconds_bucket{route="/v1/ask",le="+Inf"} 1
+        tacit_example_seconds_sum{route="/v1/ask"} 0.5
+        tacit_example_seconds_count{route="/v1/ask"} 1
+    """
+
+    def __init__(self, name: str, label: str, bounds: Sequence[float] = BOUNDS) -> None:
+        self._name = name
+        self._label = label
+        self._bounds = tuple(bounds)
+        self._seen: dict[str, list[int]] = {}
+        self._sums: dict[str, float] = {}
+        self._lock = Lock()
+
+    def add(self, value: str, seconds: float) -> None:
+        """Count ``seconds`` for this value of the label."""
+        with self._lock:
+            counts = self._seen.setdefault(value, [0] * (len(self._bounds) + 1))
+            counts[bisect_left(self._bounds, seconds)] += 1
+            self._sums[value] = self._sums.get(value, 0.0) + seconds
+
+    def lines(self) -> list[str]:
+        """Return the histogram as lines of the text format of Prometheus."""
+        name, bounds = self._name, [*map(str, self._bounds), "+Inf"]
+        with self._lock:
+            found = [
+                (value, list(accumulate(counts)), self._sums[value])
+                for value, counts in sorted(self._seen.items())
+            ]
+        lines = [f"# TYPE {name} histogram"]
+        for value, within, total in found:
+            named = f'{self._label}="{escape_label(value)}"'
+            lines += [
+                f'{name}_bucket{{{named},le="{bound}"}} {count}'
+                for bound, count in zip(bounds, within, strict=True)
+            ]
+            lines.append(f"{name}_sum{{{named}}} {total}")
+            lines.append(f"{name}_count{{{named}}} {within[-1]}")
+        return lines
+
+
+def escape_label(value: str) -> str:
+    r"""Return the value of a label as the text format of Prometheus requires.
+
+    Example:
+        >>> print(escape_label('a "quoted" name'))
+        a \"quoted\" name
+    """
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
 class RequestMetrics:
     """Counters of requests by route and status, and their latencies, for Prometheus.
 
@@ -80,41 +145,23 @@ class RequestMetrics:
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
-        self._within: Counter[tuple[str, float]] = Counter()
-        self._seconds: Counter[str] = Counter()
+        self._seconds = SecondsHistogram("tacit_request_seconds", "route")
         self._lock = Lock()
 
     def add(self, route: str, status: int, seconds: float) -> None:
         """Count a request to ``route``, which is a template without values."""
         with self._lock:
             self._requests[route, status] += 1
-            self._seconds[route] += seconds  # type: ignore[assignment]
-            for bound in BOUNDS:
-                self._within[route, bound] += seconds <= bound
+        self._seconds.add(route, seconds)
 
     def text(self) -> str:
         """Return the counters in the text format of Prometheus."""
         with self._lock:
-            lines = ["# TYPE tacit_requests_total counter"]
-            for (route, status), count in sorted(self._requests.items()):
-                lines.append(
-                    f'tacit_requests_total{{route="{route}",status="{status}"}} {count}'
-                )
-            lines.append("# TYPE tacit_request_seconds histogram")
-            for route, seconds in sorted(self._seconds.items()):
-                named = f'route="{route}"'
-                total = sum(n for (where, _), n in self._requests.items() if where == route)
-                lines += [
-                    f'tacit_request_seconds_bucket{{{named},le="{bound}"}} '
-                    f"{self._within[route, bound]}"
-                    for bound in BOUNDS
-                ]
-                lines += [
-                    f'tacit_request_seconds_bucket{{{named},le="+Inf"}} {total}',
-                    f"tacit_request_seconds_sum{{{named}}} {seconds}",
-                    f"tacit_request_seconds_count{{{named}}} {total}",
-                ]
-        return "\n".join(lines) + "\n"
+            requests = sorted(self._requests.items())
+        lines = ["# TYPE tacit_requests_total counter"]
+        for (route, status), count in requests:
+            lines.append(f'tacit_requests_total{{route="{route}",status="{status}"}} {count}')
+        return "\n".join([*lines, *self._seconds.lines()]) + "\n"
 
 
 # ------------------------------------------------------------------ access log
@@ -139,6 +186,59 @@ def outliving(write: Write) -> Write:
             return None
 
     return write_or_ignore
+
+
+MOST_LINES = 10_000
+"""Number of lines of the log that wait to be written; further ones are dropped and counted."""
+
+FLUSH_SECONDS = 5.0
+
+
+class BackgroundLog:
+    """Writes lines of the log in a thread, so that no request waits for the log's reader.
+
+    A program that reads the log may stall, and a pipe that is full then blocks the thread that
+    writes to it. Lines that do not fit are dropped, and a line says how many.
+
+    Example:
+        >>> lines = []
+        >>> log = BackgroundLog(lines.append)
+        >>> log("a line")
+        >>> log.close()
+        >>> lines
+        ['a line']
+    """
+
+    def __init__(self, write: Write, most: int = MOST_LINES) -> None:
+        self._write = outliving(write)
+        self._most = most
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self._dropped = 0
+        self._thread = Thread(target=self._run, name="tacit log", daemon=True)
+        self._thread.start()
+
+    def __call__(self, line: str) -> None:
+        """Write ``line`` soon; this waits for nothing."""
+        if self._lines.qsize() < self._most:
+            self._lines.put(line)
+        else:
+            self._dropped += 1
+
+    def close(self) -> None:
+        """Write the lines that wait, for a few seconds at most."""
+        self._lines.put(None)
+        self._thread.join(FLUSH_SECONDS)
+
+    def _run(self) -> None:
+        line: str | None = ""
+        while line is not None:
+            line = self._lines.get()
+            if line is not None:
+                self._write(line)
+            if self._dropped and (line is None or self._lines.empty()):
+                dropped, self._dropped = self._dropped, 0
+                at = time.time_ns() // 1_000_000
+                self._write(json.dumps({"at": at, "dropped_lines": dropped}) + "\n")
 
 
 class AccessLog:

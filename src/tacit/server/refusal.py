@@ -4,12 +4,13 @@
 is never sent, because it may contain a value of the data.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from fastapi import Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -43,10 +44,13 @@ class Refusal:
     told: Told
     headers: dict[str, str] = field(default_factory=dict)
 
-    def response(self) -> JSONResponse:
+    def response(self) -> Response:
         """Return the HTTP response."""
         body = ErrorBody(error=self.told).model_dump()
-        return JSONResponse(body, self.status, self.headers)
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        # a lone surrogate in a name that was sent is written as an escape of JSON
+        sent = text.encode("utf-8", "backslashreplace")
+        return Response(sent, self.status, self.headers, media_type="application/json")
 
 
 class Refused(Exception):
@@ -58,16 +62,32 @@ class Refused(Exception):
 
 
 KINDS: dict[type[errors.TacitError], tuple[int, str | None, dict[str, str]]] = {
-    errors.UnknownName: (404, "See GET /v1/datasets for the names that exist.", {}),
-    errors.PopulationLocked: (423, "Tell an owner.", {}),
+    errors.UnknownName: (
+        404,
+        "See GET /v1/datasets for names, and the lists of requests and proposals for numbers.",
+        {},
+    ),
+    errors.PopulationLocked: (
+        423,
+        "Tell an owner, who can POST /v1/ledger/{population}/look.",
+        {},
+    ),
     errors.EngineUnreachable: (
         503,
         "Send the same request again, with the same Idempotency-Key.",
         SOON,
     ),
-    errors.ChargesFrozen: (423, "Tell an owner.", {}),
+    errors.ChargesFrozen: (
+        423,
+        "Tell an owner, who can POST /v1/ledger/{population}/thaw.",
+        {},
+    ),
     errors.DeclarationsChanged: (409, "Send the same request again.", SOON),
-    errors.BudgetExceeded: (402, "See GET /v1/status for what is left.", {}),
+    errors.BudgetExceeded: (
+        402,
+        "See GET /v1/status for what is left of the budget and of your quotas.",
+        {},
+    ),
     errors.NotPermitted: (403, None, {}),
     errors.KeyReused: (409, "Send another Idempotency-Key with another question.", {}),
     errors.AnswerPending: (409, "Send the same request again.", SOON),

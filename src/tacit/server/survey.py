@@ -1,11 +1,12 @@
 """A survey over HTTP: it serves the form and stores the randomised reports.
 
 The form randomises each answer on the respondent's device, so that no true answer reaches the
-server.
+server. Reports are accepted from the form itself: a page of another site can neither send
+reports with a visitor's browser nor show the form in a frame.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,13 +17,18 @@ from starlette.concurrency import run_in_threadpool
 from tacit.errors import InvalidValue, StoreFailed
 from tacit.publish.survey.survey import Survey, form_of
 from tacit.publish.survey.wave import Box
+from tacit.server.connections import limited_protocol
 
 LONGEST_BODY = 2**16
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Content-Security-Policy": "frame-ancestors 'none'",
 }
+CONNECTIONS = 500
+"""The most open connections of a survey."""
 
 
 def survey_app(survey: Survey, box: Box) -> FastAPI:
@@ -41,15 +47,17 @@ def survey_app(survey: Survey, box: Box) -> FastAPI:
     page = form_of(survey)
 
     @app.get("/")
-    def form() -> Response:
+    async def form() -> Response:
         return Response(page, media_type="text/html", headers=HEADERS)
 
     @app.get("/health")
-    def health() -> Response:
+    async def health() -> Response:
         return Response(status_code=204, headers=HEADERS)
 
     @app.post("/reports")
     async def reports(request: Request) -> Response:
+        if not is_same_origin(request.headers):
+            return _refuse("The reply was sent by a page of another site.", 403)
         body = b""
         async for part in request.stream():
             body += part
@@ -76,11 +84,34 @@ def serve_survey(
         app,
         host=host,
         port=port,
+        http=limited_protocol(CONNECTIONS),
+        ws="none",
         log_level="critical",
         access_log=False,
         server_header=False,
         lifespan="on",
     )
+
+
+def is_same_origin(headers: Mapping[str, str]) -> bool:
+    """Return whether a request comes from our own form, or from no page at all.
+
+    Browsers say from where a page sends a request, and a page cannot change that. Other
+    programs can send any header, but do not act with the browser of a visitor.
+
+    Example:
+        >>> is_same_origin({"host": "here.example", "origin": "https://here.example"})
+        True
+        >>> is_same_origin({"host": "here.example", "origin": "https://evil.example"})
+        False
+        >>> is_same_origin({"origin": "null"})
+        False
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in {"same-origin", "none"}
+    origin, host = headers.get("origin"), headers.get("host", "")
+    return origin is None or (host != "" and origin.partition("://")[2] == host)
 
 
 def _read(survey: Survey, body: bytes) -> tuple[str, dict[str, list[int]]]:

@@ -24,6 +24,8 @@ from tacit.session.project import (
     unrecorded_changes,
 )
 from tacit.session.question import Preview, Question
+from tacit.session.question_steps import PaidQuestion, Stage, paid_fit, paid_question
+from tacit.session.served_time import engines_with_fixed_plans
 from tacit.session.session import Session
 from tacit.session.workers import alarm
 
@@ -35,21 +37,26 @@ __all__ = [
     "LedgerFolder",
     "LimitsEstimate",
     "Owner",
+    "PaidQuestion",
     "Preview",
     "Question",
     "Reloader",
     "Session",
+    "Stage",
     "alarm",
     "apply_project",
     "budget_of",
     "datasets_without_profile",
     "dated_epochs_of",
+    "engines_with_fixed_plans",
     "epoch_name",
     "open_engine",
     "open_engines",
     "open_for_serving",
     "open_project",
     "open_session",
+    "paid_fit",
+    "paid_question",
     "planned_changes",
     "project_and_ledger",
     "quota_of",

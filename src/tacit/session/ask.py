@@ -1,14 +1,11 @@
 """The path of a question, a fit, a stream or a holdout from a session to its answer.
 
-Each is priced, charged and only then run. The first two parts compute the policy version: a
-hash of the declarations that an answer depends on.
+Each is priced, charged and only then run.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 from tacit import core
@@ -23,30 +20,30 @@ from tacit.plan import (
     Plan,
     Relation,
     Scan,
-    StoredForm,
-    Vocabulary,
     least_people,
     source_of,
-    text,
     training_of,
 )
-from tacit.project import Fact, epoch_fact, facts_by_subject
+from tacit.project import DELAY, epoch_fact
 from tacit.query import (
     FinerQuestion,
     Fit,
     FitPreview,
     FitQuote,
     Pool,
+    PricedTime,
     Progress,
     Quote,
     QuoteWork,
     attempt,
+    check_delay,
     check_size,
     delta_for_each,
     finer_questions,
     post_process,
     price,
     price_fit,
+    price_time,
     refresh,
     rehearse,
     run_below,
@@ -54,184 +51,14 @@ from tacit.query import (
     table_times,
 )
 from tacit.session.curator import Curator
-from tacit.stream import OpenHoldout, OpenStream, Place, Stream, Thresholdout, price_stream
-
-Table = core.Dataset | core.PublicTable
-
-DECLARATIONS = Vocabulary(
-    {
-        core.Population: StoredForm("Population", ("name", "unit")),
-        core.PrivacyUnit: StoredForm("PrivacyUnit", ("name", "neighbours")),
-        core.Schema: StoredForm("Schema", ("columns",)),
-        core.Column: StoredForm(
-            "Column",
-            ("name", "kind", "bounds", "keys", "step"),
-            ("max_total", "total_profile", "stored", "zone"),
-        ),
-        core.Bounds: StoredForm("Bounds", ("lower", "upper", "provenance")),
-        core.Keys: StoredForm("Keys", ("values", "provenance"), ("complete",)),
-        core.UnitColumn: StoredForm(
-            "UnitColumn", ("column", "one_row", "unique_by_constraint")
-        ),
-        core.Link: StoredForm(
-            "Link", ("column", "parent", "parent_column", "unique_by_constraint")
-        ),
-        core.Limits: StoredForm(
-            "Limits", ("max_groups", "max_rows", "max_rows_in_all"), ("max_length",)
-        ),
-    },
-    {
-        core.Neighbours.ADD_REMOVE: "ADD_REMOVE",
-        core.Neighbours.REPLACE_ONE: "REPLACE_ONE",
-        core.Provenance.PUBLIC: "PUBLIC",
-        core.Provenance.POLICY: "POLICY",
-        core.Provenance.ESTIMATED: "ESTIMATED",
-        core.Kind.BOOLEAN: "BOOLEAN",
-        core.Kind.INTEGER: "INTEGER",
-        core.Kind.DECIMAL: "DECIMAL",
-        core.Kind.FLOAT: "FLOAT",
-        core.Kind.TEXT: "TEXT",
-        core.Kind.DATE: "DATE",
-        core.Kind.TIMESTAMP: "TIMESTAMP",
-    },
+from tacit.session.policy_version import (
+    epochs_of,
+    policy_of,
+    tables_of,
+    used_facts,
+    used_policy,
 )
-"""The stored forms of the declarations of a table; see `tacit.plan.canonical_form`."""
-
-
-def policy_of(population: core.Population, tables: Iterable[Table]) -> str:
-    """Return the policy version: it changes with every declared bound, key or limit.
-
-    It does not depend on where a table or its copy is stored, nor on the epoch of a table.
-    """
-    facts = (population, *(_declared_facts(table) for table in tables))
-    return sha256(f"tacit policy 1\n{text(facts, DECLARATIONS)}".encode()).hexdigest()
-
-
-def epochs_of(tables: Iterable[Table]) -> tuple[str, ...]:
-    """Return the epoch of each table that a question reads, including public tables."""
-    return tuple(f"{table.name} {table.epoch.label}" for table in tables)
-
-
-def tables_of(catalog: core.Catalog, names: Iterable[str]) -> tuple[Table, ...]:
-    """Return the tables with these names, each once, sorted by name."""
-    return tuple(catalog.table(name) for name in sorted(set(names)))
-
-
-def _declared_facts(table: Table) -> tuple[object, ...]:
-    """Return the declared facts of a table. They do not say whether the table has a copy.
-
-    Chains of version 0.1.0 contain digests of this tuple, so its form must not change: a
-    private table has None in the place of its copy, and a fact that was introduced later is
-    present only if an owner has declared it.
-    """
-    read = _conversions(table)
-    if isinstance(table, core.PublicTable):
-        return (table.name, table.schema, *read, *_plugin(table))
-    facts = (table.name, table.population, table.schema, table.unit, table.limits)
-    later = ["in place"] if table.in_place else []
-    if table.limits.max_length is not None:
-        later.append(f"length {table.limits.max_length}")
-    if table.min_people is not None:
-        later.append(f"cells of {table.min_people}")
-    later += [
-        f"totals of {column.name!r} up to {column.max_total}"
-        for column in table.schema.columns
-        if column.max_total is not None
-    ]
-    return (*facts, table.row_key, None, *later, *read, *_plugin(table))
-
-
-def _conversions(table: Table) -> tuple[str, ...]:
-    """Return the stored types and zones of columns that are converted when they are read."""
-    return tuple(
-        f"{column.name!r} stored as {column.stored.value}"
-        if column.stored
-        else f"{column.name!r} in the zone {column.zone!r}"
-        for column in table.schema.columns
-        if column.stored is not None or column.zone is not None
-    )
-
-
-def _plugin(table: Table) -> tuple[str, ...]:
-    """Return the plug-in that reads a table, as a tuple that is empty without a plug-in."""
-    return () if table.location.plugin is None else (f"plug-in {table.location.plugin}",)
-
-
-# ------------------------------------------------------------------ used declarations
-# The declarations that a stream uses: its charge, its key and its releases depend on them.
-#
-# A stream runs for months, and in that time owners declare other tables and columns. A change
-# that the stream does not use must neither charge it again nor draw its noise again. A change
-# that it does use must be noticed, because its price and its noise depend on the old
-# declaration. So a stream is identified by the facts that it uses: the privacy unit, and for
-# each table that it reads the path to the unit, the limits, and the declarations of the
-# columns that occur in the stream.
-
-
-def used_facts(
-    asked: object, catalog: core.Catalog, population: core.Population, tables: Iterable[str]
-) -> tuple[str, ...]:
-    """Return the declarations of ``tables`` that ``asked``, a plan or a stream, uses.
-
-    Guarantee: these facts change with the unit, the path to it, the limits of one of the
-    tables, and every declaration of a column that ``asked`` names.
-    """
-    words, names = tuple(set(_words(asked))), frozenset(tables)
-    unit = population.unit
-    found = [f"{population.name}: one {unit.name}, {unit.neighbours.value}"]
-    for fact in facts_by_subject(catalog, population.name):
-        if fact.table not in names or fact.is_state:
-            continue
-        column = fact.column
-        if (
-            column is None
-            or _is_named(column, words)
-            or column in _on_the_way(fact, names, catalog)
-        ):
-            found.append(fact.text)
-    return (found[0], *sorted(found[1:]))
-
-
-def used_policy(facts: tuple[str, ...]) -> str:
-    """Return the policy version of the used declarations: a hash of ``facts``."""
-    return sha256("\n".join(("tacit policy 2", *facts)).encode()).hexdigest()
-
-
-def _is_named(column: str, words: Iterable[str]) -> bool:
-    """Return whether a word is the column's name, alone or as ``table.column``.
-
-    A column's name may itself contain dots, so a word is not split at its dots.
-    """
-    return any(word == column or word.endswith(f".{column}") for word in words)
-
-
-def _on_the_way(fact: Fact, names: frozenset[str], catalog: core.Catalog) -> set[str]:
-    """Return the columns of a fact's table on the path to the unit, and its row key."""
-    found, name = set[str](), fact.table
-    for other in names:
-        table = catalog.table(other)
-        if not isinstance(table, core.Dataset):
-            continue
-        if other == name:
-            found |= {table.unit.column, *([table.row_key] if table.row_key else [])}
-        if isinstance(table.unit, core.Link) and table.unit.parent == name:
-            found.add(table.unit.parent_column)
-    return found
-
-
-def _words(part: object) -> Iterator[str]:
-    """Yield every text in a tree of frozen values."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, tuple | list | frozenset | set):
-        for each in part:
-            yield from _words(each)
-    elif isinstance(part, dict):
-        yield from _words(tuple(part.items()))
-    elif is_dataclass(part) and not isinstance(part, type):
-        for field in fields(part):
-            yield from _words(getattr(part, field.name))
-
+from tacit.stream import OpenHoldout, OpenStream, Place, Stream, Thresholdout, price_stream
 
 # ------------------------------------------------------------------ request
 # The request that a priced question sends to the ledger: public facts, without its text.
@@ -300,6 +127,7 @@ def ask(
     returned. The same question again is free, and returns the same bytes.
     """
     quote = price_question(curator, plan, loss)
+    check_delay(curator.time, quote.time)
     release, standing, key = charge_and_answer(curator, quote, request)
     return core.Answer.of(post_process(release, quote.question.post, quote), standing, key)
 
@@ -309,16 +137,21 @@ def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
 
     A session that runs its questions in its own process has no such limit.
     """
-    quote = price(plan, curator.catalog, loss)
+    quote = price(plan, curator.catalog, loss, price_time(curator.time, loss))
     pool = curator.pools.get(curator.place_of(quote.datasets))
     most = None if pool is None else pool.most_numbers
     check_size(quote.bound.plan, most, table_times(quote.bound))
     return quote
 
 
+AnyQuote = Quote | FitQuote
+PaidAnswer = tuple[core.Release, core.BudgetSummary, bytes]
+"""A release, the state of the budget, and the key of the release."""
+
+
 def charge_and_answer(
     curator: Curator, quote: Quote | FitQuote, request: str | None = None
-) -> tuple[core.Release, core.BudgetSummary, bytes]:
+) -> PaidAnswer:
     """Return the release of a priced question or fit, a budget summary and the release's key.
 
     The question is charged, run and stored, unless that has been done before, or a stored
@@ -327,28 +160,45 @@ def charge_and_answer(
     question = request_for(quote, curator.catalog, curator.principal, request)
     served = serve(curator, quote, question)
     if served is not None:
-        release, key = served
-        status = curator.home.ledger.status(quote.population.name, curator.principal)
-        return release, budget_summary(status, quote, paid=False), key
+        return with_budget(curator, quote, *served)
+    try:
+        stored, paid = curator.running.run(lambda: answer_once(curator, quote, question))
+    except AnswerPending:
+        stored, paid = curator.home.ledger.wait(question), False
+    return stored_answer(curator, quote, question, stored, paid=paid)
+
+
+def answer_once(
+    curator: Curator, quote: Quote | FitQuote, question: ChargeRequest
+) -> tuple[Stored, bool]:
+    """Charge and run a question; return its stored answer, and whether it was charged now.
+
+    Raise `AnswerPending` if another process computes the answer at the moment.
+    """
     name = curator.place_of(quote.datasets)
     salt = curator.salt(quote.population.name)
     if name in curator.pools:
-        pool = curator.pools[name]
-        stored, paid = curator.running.run(
-            lambda: _answer_by(pool, curator, quote, question, salt)
-        )
-    else:
-        engine = curator.engine_of(quote.datasets)
-        stored, paid = curator.running.run(
-            lambda: _answer_here(engine, curator, quote, question, salt)
-        )
-    status = curator.home.ledger.status(quote.population.name, curator.principal)
+        return _answer_by(curator.pools[name], curator, quote, question, salt)
+    engine = curator.engine_of(quote.datasets)
+    return _answer_here(engine, curator, quote, question, salt)
+
+
+def stored_answer(
+    curator: Curator, quote: AnyQuote, question: ChargeRequest, stored: Stored, *, paid: bool
+) -> PaidAnswer:
+    """Return the answer that is stored for ``question``, which was ``paid`` now or before."""
     release = core.decode_release(stored.body)
-    return (
-        refresh(release, quote) if isinstance(quote, Quote) else release,
-        budget_summary(status, quote, paid=paid),
-        question.release_key,
-    )
+    if isinstance(quote, Quote):
+        release = refresh(release, quote)
+    return with_budget(curator, quote, release, question.release_key, paid=paid)
+
+
+def with_budget(
+    curator: Curator, quote: AnyQuote, release: core.Release, key: bytes, *, paid: bool = False
+) -> PaidAnswer:
+    """Return a release and its key with the present state of the budget."""
+    status = curator.home.ledger.status(quote.population.name, curator.principal)
+    return release, budget_summary(status, quote, paid=paid), key
 
 
 def dated_epochs(curator: Curator, quote: Quote | FitQuote) -> tuple[core.DatedEpoch, ...]:
@@ -385,9 +235,16 @@ def serve(
 
     Guarantee: the result depends on the ledger and on declarations, and never on a row.
     """
-    ledger = curator.home.ledger
-    if not isinstance(quote, Quote) or not _new(ledger, question):
+    if not isinstance(quote, Quote) or not _new(curator.home.ledger, question):
         return None
+    return serve_new(curator, quote, question)
+
+
+def serve_new(
+    curator: Curator, quote: Quote, question: ChargeRequest
+) -> tuple[core.Release, bytes] | None:
+    """Return what `serve` returns, for a question that is known to be new."""
+    ledger = curator.home.ledger
     finer = {subject_of(each.subject, question): each for each in finer_questions(quote)}
     for offer in ledger.find_offers(question, tuple(finer)):
         release = _release_from(offer, finer.get(offer.subject), curator, quote)
@@ -410,8 +267,10 @@ def _release_from(
         return None
     release = core.decode_release(body)
     if finer is None:
-        return refresh(release, quote)
-    priced = price(finer.question.plan, curator.catalog, release.guarantee.loss)
+        # a part of the loss of either may have paid for time, and not for less noise
+        exact_offer = replace(offer, loss=release.guarantee.noise_loss)
+        return refresh(release, quote) if exact_offer.serves(quote.noise_loss) else None
+    priced = price(finer.question.plan, curator.catalog, release.guarantee.noise_loss)
     return sum_groups(release, priced, finer.column, quote)
 
 
@@ -431,10 +290,7 @@ def _answer_here(
     if _new(ledger, question):
         rehearse(quote, engine, curator.catalog, salt)
     epochs = dated_epochs(curator, quote)
-    try:
-        found = ledger.reserve(question, lease_ms=curator.lease_ms)
-    except AnswerPending:
-        return ledger.wait(question), False
+    found = ledger.reserve(question, lease_ms=curator.lease_ms)
     if not isinstance(found, Charge):
         return found, False
 
@@ -452,7 +308,7 @@ def _answer_by(
     """Answer in a worker of ``pool``, as `_answer_here` does in this process.
 
     The worker must respond before anything is charged. No worker is needed for a question
-    that was answered before, or that is being answered now.
+    that was answered before. Raise `AnswerPending` if it is being answered now.
     """
     ledger = curator.home.ledger
     paid_before = False
@@ -460,9 +316,9 @@ def _answer_by(
         stored = ledger.find_release(question)
         if stored is not None:
             return stored, False
-    except (AnswerPending, EngineUnreachable):
+    except EngineUnreachable:
         paid_before = True
-    with suppress(AnswerPending), pool.lease() as held:
+    with pool.lease(curator.watch) as held:
         if not paid_before:
             held.rehearse(quote, salt)
         epochs = dated_epochs(curator, quote)
@@ -471,8 +327,9 @@ def _answer_by(
             return found, False
         deadline = held if held.timed else None
         once = partial(held.run, quote, salt, epochs)
-        return run_below(ledger, found, once, tell=curator.tell, deadline=deadline), True
-    return ledger.wait(question), False
+        with curator.home.leases.hold(ledger, found):
+            stored = run_below(ledger, found, once, tell=curator.tell, deadline=deadline)
+        return stored, True
 
 
 def _new(ledger: Ledger, question: ChargeRequest) -> bool:
@@ -525,7 +382,16 @@ def quote_of(
         if measure is core.Measure.APPROXIMATE:
             event = rebuilt.event(training_of(Scan(dataset), features, target, catalog))
             delta = delta_for_each(event, exact(rebuilt.delta))
-        return price_fit(asked, rebuilt, catalog, measure, delta)
+        return price_fit(asked, rebuilt, catalog, measure, delta, time_of_fit(curator))
+
+
+def time_of_fit(curator: Curator) -> PricedTime | None:
+    """Return the assumption about the time of a fit, which costs nothing.
+
+    A fit reads the data several times, so that the law of one delay does not cover it.
+    """
+    time = curator.time
+    return None if time is None or time.kind == DELAY else price_time(time, core.Loss.zcdp(0))
 
 
 # ------------------------------------------------------------------ stream

@@ -97,6 +97,8 @@ class Change:
     make: Make | None
     details: tuple[str, ...] = ()
     declaration: Declaration | None = None
+    is_quota: bool = False
+    """Whether the act sets a quota, which owners also set without the project file."""
 
     def __str__(self) -> str:
         return "\n  ".join((f"{self.population}: {self.text}", *self.details))
@@ -253,6 +255,7 @@ def _quotas(people: PopulationSettings, status: Status, book: Book) -> Iterator[
                 "the quota of analysts without one of their own is "
                 f"{show_loss(usual, status.conversion_delta)}",
                 lambda acts: acts.set_default_quota(status.population, usual),
+                is_quota=True,
             )
     for holder, allowed in people.quotas:
         quota = quota_of(allowed, status)
@@ -263,6 +266,7 @@ def _quotas(people: PopulationSettings, status: Status, book: Book) -> Iterator[
                 lambda acts, holder=holder, quota=quota: acts.set_quota(  # type: ignore[misc]
                     status.population, holder, quota
                 ),
+                is_quota=True,
             )
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from tacit.core import Catalog, Dataset, PublicTable
 from tacit.engines import CheckedEngine
 from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
-from tacit.ledger import ChainWitness, Declarations, HeadMark, Ledger, Terms
+from tacit.ledger import ChainWitness, Declarations, HeadMark, LeaseKeeper, Ledger, Terms
 from tacit.numeric.entropy import fresh_bytes
-from tacit.project import STORE, Project
-from tacit.query import Pool, Tell, nobody
+from tacit.project import STORE, Project, ServerTime
+from tacit.query import Pool, Tell, TimeWatch, nobody
 from tacit.session.engines import address_with_secret
 from tacit.session.workers import UninterruptibleWork
 from tacit.store import (
@@ -89,6 +89,8 @@ class LedgerFolder:
     states: States
     mark: HeadMark | None = None
     """The ends of the chains when the folder of the sealing key was last used."""
+    leases: LeaseKeeper = field(default_factory=LeaseKeeper, repr=False)
+    """The keeper of the leases on answers that worker processes compute."""
 
     def close(self) -> None:
         """Write down where the chains end, and close the database."""
@@ -203,10 +205,14 @@ class Curator:
     """Paid work that continues even if nobody waits for it any longer."""
     tell: Tell = field(default=nobody, repr=False)
     """The function that is called for each charge that failed, was retried, or must wait."""
+    watch: TimeWatch = field(default_factory=TimeWatch, repr=False)
+    """The object that receives the times of questions in worker processes."""
     plugins: Mapping[str, str] = field(default_factory=dict)
     """Plug-ins that the project file names, each with its version."""
     waits: Mapping[str, str] = field(default_factory=dict)
     """Populations whose questions are refused, with the reason for operators and owners."""
+    time: ServerTime | None = None
+    """The rule of a server for the time of answers; None for a session on one machine."""
 
     def __post_init__(self) -> None:
         for name, engine in self.engines.items():
@@ -265,13 +271,22 @@ class Curator:
         """
         return self._with(principal=principal, catalog=catalog or self.catalog)
 
-    def answered_by(self, pools: Mapping[str, Pool], lease_ms: int) -> "Curator":
-        """Return a curator that answers in worker processes, with leases of ``lease_ms``."""
-        return self._with(pools=pools, lease_ms=lease_ms)
+    def answered_by(
+        self, pools: Mapping[str, Pool], lease_ms: int, time: ServerTime | None = None
+    ) -> "Curator":
+        """Return a curator that answers in worker processes, with leases of ``lease_ms``.
+
+        ``time`` is the rule for the time at which answers leave.
+        """
+        return self._with(pools=pools, lease_ms=lease_ms, time=time)
 
     def telling(self, tell: Tell) -> "Curator":
         """Return a curator that reports failed charges to ``tell``."""
         return self._with(tell=tell)
+
+    def watching(self, watch: TimeWatch) -> "Curator":
+        """Return a curator that reports the times of questions to ``watch``."""
+        return self._with(watch=watch)
 
     def _with(self, **parts: object) -> "Curator":
         """Return a copy with other values of some fields; engines are not checked again."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tacit import errors
 from tacit.core import UnitColumn
-from tacit.ledger import CatalogDeclarations
+from tacit.ledger import LEASE_MS, CatalogDeclarations
 from tacit.project import FILE, Project, Serving
 from tacit.session.changes import Change, changes, changes_of, record
 from tacit.session.curator import FOLDER, Curator, LedgerFolder
@@ -25,6 +25,7 @@ from tacit.session.engines import (
     spec_of,
 )
 from tacit.session.served_copies import Tell, silent, with_copies
+from tacit.session.served_time import check_time, check_time_rule
 from tacit.session.session import Session
 from tacit.session.table_checks import check_computed, check_declared, tables_of
 from tacit.session.workers import alarm, pools_of, to_stderr
@@ -34,9 +35,6 @@ SERVER = "the server"
 
 ATTEMPTS = 10
 """How often an owner's acts are tried if others write to the ledger at the same time."""
-
-LEASES = 3
-"""The lease of an answer, in multiples of the time that a question may take."""
 
 
 def open_project(
@@ -77,8 +75,11 @@ def _curator(
         closing.callback(home.store.close)
         # read before the comparison, so that a declaration made meanwhile is not used
         held = home.ledger.declarations()
-        _check_recorded(changes(project, home.ledger, None), file)
+        missing = changes(project, home.ledger, None)
+        _check_recorded(missing, file)
         if tell is not None:
+            for change in missing:
+                tell(f"The ledger has another quota than {file.name}, and it decides: {change}")
             project = with_copies(project, file, home.states, tell)
         if project.outdated:
             raise errors.InvalidValue("\n".join(project.outdated.values()))
@@ -102,8 +103,11 @@ def _curator(
 
 
 def _check_recorded(missing: tuple[Change, ...], file: Path) -> None:
-    """Refuse a project if the ledger has not recorded all of it."""
-    if missing:
+    """Refuse a project if the ledger has not recorded all of it.
+
+    A quota may differ: an owner may have set another one over HTTP, and the ledger decides.
+    """
+    if any(not change.is_quota for change in missing):
         listed = "\n".join(map(str, missing))
         raise errors.InvalidValue(
             f"{file.name} differs from the ledger. Run `tacit apply` to record these "
@@ -181,17 +185,19 @@ def open_for_serving(
     ``home``, its open ledger, and gets a curator that replaces its present one.
     """
     project = read_project(file)
+    check_time_rule(project)
     if home is None:
         curator, project = _curator(project, file, SERVER, environment, tell)
     else:
         curator, project = _curator_taking_over(project, file, home, environment, tell)
-    lease_ms = 1000 * (LEASES * project.serving.seconds)
     try:
+        check_time(project, curator.home.ledger)
         pools = pools_of(project, file.parent, environment)
     except BaseException:
         curator.close() if home is None else curator.retire()
         raise
-    return curator.answered_by(pools, lease_ms), project.serving
+    serving = project.serving
+    return curator.answered_by(pools, LEASE_MS, serving.time), serving
 
 
 def apply_project(
@@ -314,19 +320,17 @@ class Reloader:
         self._tried = found
         try:
             return open_for_serving(self._file, self._environment, home=curator.home)[0]
-        except (errors.TacitError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - a driver or a plug-in may raise any
             if isinstance(error, errors.EngineUnreachable):
                 self._tried, self._seen = (), None
             return self._without(curator, moved | ledger.refused_populations(), error)
 
-    def _without(
-        self, curator: Curator, names: frozenset[str], error: errors.TacitError | OSError
-    ) -> Curator:
+    def _without(self, curator: Curator, names: frozenset[str], error: Exception) -> Curator:
         """Return the old curator, which now refuses questions about ``names``."""
         missing = isinstance(error, errors.CopyMissing)
         message = copy_missing_message if missing else load_failed_message
         why = {name: message(self._file, name) for name in names}
-        # the text of an error of the operating system is not shown, only its type
+        # the text of an error that is not ours is not shown, only its type
         reason = str(error) if isinstance(error, errors.TacitError) else type(error).__name__
         return curator.refusing(why, dict.fromkeys(names, reason))
 

@@ -21,6 +21,7 @@ from tacit.query import (
     Expected,
     Quote,
     advice_on,
+    check_delay,
     check_sizes,
     coverage,
     expected_errors,
@@ -291,6 +292,8 @@ class Preview:
         standing, lines = self.standing, []
         fits = f"{standing.more} such questions fit" if standing.more != 1 else "1 such fits"
         lines.append(f"Price: {standing.price}; about {fits}.")
+        if self.quote.time is not None:
+            lines.append(self.quote.time.sentence)
         if self.free:
             lines.append("An answer that is at least as exact is stored: asking costs nothing.")
         if self.least:
@@ -419,6 +422,7 @@ class Question(FrameQuery):
             asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
         loss = status.terms.apply_least_price(asked)
         quote = price_question(self.curator, self.plan, loss)
+        check_delay(self.curator.time, quote.time)
         standing = budget_summary(status, quote, paid=True, rho_first=rho is not None)
         return Preview(
             quote,

@@ -10,8 +10,10 @@ from tacit.ledger import ChainVerdict, Ledger, Status
 from tacit.ml.registry import Model, cross_validation_of
 from tacit.numeric import Number, exact
 from tacit.plan import Plan, PublicRows, Scan
+from tacit.project import Allowance
 from tacit.query import FitPreview, FreeQuestion
 from tacit.session.ask import fit, open_holdout, open_stream, preview
+from tacit.session.changes import quota_of
 from tacit.session.curator import Curator
 from tacit.session.estimate import (
     DomainEstimate,
@@ -183,6 +185,25 @@ class Session:
         """
         name = self.catalog.population(population).name
         return self.ledger.status(name, self._curator.principal)
+
+    def request_quota(
+        self,
+        population: str | None = None,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        team: str | None = None,
+        reason: str = "",
+    ) -> int:
+        """Ask for a larger quota, of this amount in all, and return the request's number.
+
+        It is for you or for a team that you are in. An owner grants or declines it.
+        """
+        name = self.catalog.population(population).name
+        wanted, in_rho = (None if each is None else exact(each) for each in (epsilon, rho))
+        loss = quota_of(Allowance(wanted, in_rho), self.ledger.status(name))
+        by = self._curator.principal
+        return self.ledger.request_quota(name, loss, by=by, team=team, reason=reason).seq
 
     def verify(self, population: str | None = None) -> ChainVerdict:
         """Verify the whole chain of a population; `LedgerBroken` says where it fails."""

@@ -26,7 +26,14 @@ from tacit.engines.registry import engine_spec
 from tacit.errors import InvalidValue
 from tacit.ledger import wall_clock
 from tacit.ml.registry import MODELS, NO_PLUGINS, load_estimators, model_of
-from tacit.project import ENVIRONMENT, EngineAddress, Plugins, Project, SecretPlace
+from tacit.project import (
+    ENVIRONMENT,
+    OPEN,
+    EngineAddress,
+    Plugins,
+    Project,
+    SecretPlace,
+)
 from tacit.query import (
     FAILED,
     LATE,
@@ -41,6 +48,7 @@ from tacit.query import (
     price,
     price_fit,
     read_question,
+    time_in,
     work_of,
 )
 from tacit.session.engines import columns_read, open_engine, secret_of, spec_of
@@ -92,9 +100,8 @@ def read_work(
         return read_question(request, catalog)
     sent, (measure, delta) = request["fit"], request["measure"]
     fit = Fit(sent["spec"], sent["dataset"], tuple(sent["features"]), sent["target"])
-    quote = price_fit(
-        fit, model_of(fit.spec, plugins), catalog, core.Measure(measure), Fraction(delta)
-    )
+    estimator, time = model_of(fit.spec, plugins), time_in(request)
+    quote = price_fit(fit, estimator, catalog, core.Measure(measure), Fraction(delta), time)
     return work_of(request, quote, catalog)
 
 
@@ -127,7 +134,8 @@ def pools_of(
     serving, found = project.serving, {}
     specs = {each.name: spec_of(project, each) for each in project.engines}
     loaded = [*LOADED, *(module for spec in specs.values() for module in spec.preload)]
-    if serving.deadline is not None:  # otherwise imports would make a worker's first fit late
+    if serving.time is not None and serving.time.kind != OPEN:
+        # otherwise imports would make a worker's first fit late
         loaded += MODELS.values()
     get_context("forkserver").set_forkserver_preload(list(dict.fromkeys(loaded)))
     # with a deadline, the time limit of a question is the deadline
@@ -142,9 +150,9 @@ def pools_of(
         start = partial(_start, address, tables, copies, columns, dict(project.plugins))
         workers = [
             Worker(start, str(folder.resolve()), project.catalog, allowed, reads=reads)
-            for _ in range(serving.processes)
+            for _ in range(serving.places)
         ]
-        pool = found[address.name] = Pool(workers, serving.deadline)
+        pool = found[address.name] = Pool(workers, serving.deadline, serving.time, address.name)
         if not pool.start():
             for each in found.values():
                 each.close()

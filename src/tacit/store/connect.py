@@ -135,6 +135,12 @@ SETTINGS = {
     "statement_timeout": "120s",
     # a writer that hangs in the middle must not block all others for ever
     "idle_in_transaction_session_timeout": "30s",
+    # Rows are found by their keys. A plan that was made while a table was small would read the
+    # whole table until the database analyses it again, and each charge would cost more.
+    "enable_seqscan": "off",
+    # A whole table must sometimes be read all the same, and this setting makes that look so
+    # expensive that PostgreSQL would compile each such statement, for half a second.
+    "jit": "off",
 }
 
 NETWORK = {

@@ -147,7 +147,7 @@ proposals = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     _text("body"),
 )
-"""Proposals of one owner that a second owner has not yet approved."""
+"""Proposals that a second owner has not yet approved, and requests for a larger quota."""
 
 holdings = Table(
     "holdings",

@@ -24,6 +24,11 @@ _ALL = select(
 ).where(tokens.c.revoked == 0, tokens.c.expires > bindparam("now"))
 _MAKE = insert(tokens)
 _REVOKE = update(tokens).where(tokens.c.hash == bindparam("at")).values(revoked=1)
+_SET_SCOPE = (
+    update(tokens)
+    .where(tokens.c.hash == bindparam("at"), tokens.c.scope == bindparam("before"))
+    .values(scope=bindparam("after"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,11 @@ class Tokens:
         """Revoke the token with this hash."""
         with self._store.writing() as work:
             work.run(_REVOKE, {"at": hash_})
+
+    def set_scope(self, hash_: bytes, before: str, after: str) -> None:
+        """Replace the scope ``before`` of a token; any other scope stays as it is."""
+        with self._store.writing() as work:
+            work.run(_SET_SCOPE, {"at": hash_, "before": before, "after": after})
 
     def all(self, now: int) -> dict[bytes, AccessToken]:
         """Return the rights of all valid tokens, by their hashes."""

@@ -36,6 +36,10 @@ class DriverCursor(Protocol):
         """Run one statement."""
         ...
 
+    def executemany(self, operation: str, parameters: Any, /) -> object:
+        """Run one statement for each of several sets of parameters."""
+        ...
+
     def fetchone(self) -> Any:
         """Return the next row, or None."""
         ...
@@ -107,6 +111,17 @@ class Work:
         """Run a statement, and return the number of rows that it wrote."""
         printed = self._prints[statement]
         self._cursor.execute(printed.text, printed.arguments(values))
+        return self._cursor.rowcount
+
+    def run_many(self, statement: ClauseElement, rows: Sequence[Values]) -> int:
+        """Run a statement once for each of ``rows``, and return how many rows all wrote.
+
+        PostgreSQL receives all of them before its first reply is read.
+        """
+        if not rows:
+            return 0
+        printed = self._prints[statement]
+        self._cursor.executemany(printed.text, [printed.arguments(row) for row in rows])
         return self._cursor.rowcount
 
     def one(self, statement: ClauseElement, values: Values) -> Row | None:

@@ -36,6 +36,7 @@ LEAVES: tuple[core.Event, ...] = (
     core.ProposeTestReleaseEvent(Fraction(1, 10), Fraction(1, 10), SMALL),
     core.Sampled(core.LaplaceNoise(Fraction(1), Fraction(1)), Fraction(1, 100)),
     core.RealGaussianNoise(Fraction(1), Fraction(16)),
+    core.DelayNoise(Fraction(40000), 1387, Fraction(1)),
 )
 """One example of every event that has a price by itself."""
 

@@ -25,11 +25,14 @@ from tacit.ledger.entries import (
     Joined,
     LeastSet,
     Looked,
+    MemberRemoved,
     Missed,
     Opened,
     OwnerAdded,
     OwnerRemoved,
     Proposed,
+    QuotaDeclined,
+    QuotaRequested,
     QuotaSet,
     Retried,
     StateSealed,
@@ -77,6 +80,10 @@ STOPPED, ALLOWED = Frozen("olga", 2), Thawed("olga", 3)
 INHERITED = Inherited("staff", ONE // 10, 0, "olga", 2)
 SEALED = StateSealed(KEY, 1, HASH)
 JOINED = Joined("ann", "@oncology", "olga", 2)
+LEFT = MemberRemoved("ann", "@oncology", "olga", 3)
+WANTED = QuotaRequested("ann", "ann", ONE // 2, 0, "a second wave", 2)
+GRANTED = QuotaSet("ann", ONE // 2, 0, "olga", 3, request=2)
+DECLINED = QuotaDeclined(2, "olga", 3)
 RISE = CapRaised(ONE, 0, "why not")
 
 
@@ -123,11 +130,13 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
     "a limit fits into 64 bits": [
         opened(amount=MOST + 1),
         (OPENED, QuotaSet("ann", MOST + 1, 0, "olga", 2)),
+        (OPENED, replace(WANTED, amount=MOST + 1)),
         (ALONE, proposed(CapRaised(MOST, 0, ""))),
     ],
     "a pure loss has no delta": [
         opened(delta=1),
         (OPENED, QuotaSet("ann", 1, 1, "olga", 2)),
+        (OPENED, replace(WANTED, delta=1)),
         (ALONE, proposed(CapRaised(1, 1, ""))),
     ],
     "an event has a price": [paid(event="{}"), paid(price_delta="x"), paid(event=TRUNCATED)],
@@ -163,6 +172,7 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
     ],
     "a charge counts for its analyst and their groups": [
         (OPENED, JOINED, PAID),
+        (OPENED, JOINED, LEFT, replace(PAID, holders=("ann", "@oncology"))),
         paid(holders=("ann", "@oncology")),
         paid(holders=()),
     ],
@@ -205,6 +215,9 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
     "only an owner governs": [
         (OPENED, PAID, MISSED, replace(LOOKED, by="ann")),
         (OPENED, replace(JOINED, by="ann")),
+        (OPENED, JOINED, replace(LEFT, by="ann")),
+        (OPENED, WANTED, replace(GRANTED, by="ann")),
+        (OPENED, WANTED, replace(DECLINED, by="ann")),
         (OPENED, replace(INHERITED, by="ann")),
         (OPENED, replace(STOPPED, by="ann")),
         (OPENED, STOPPED, replace(ALLOWED, by="ann")),
@@ -214,6 +227,28 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         (OPENED, proposed(RISE), Approved(2, "ann", 3)),
     ],
     "an analyst joins a group once": [(OPENED, JOINED, JOINED)],
+    "only a member is removed from a group": [(OPENED, LEFT), (OPENED, JOINED, LEFT, LEFT)],
+    "a requested quota is above zero": [(OPENED, replace(WANTED, amount=0))],
+    "an analyst requests a quota for themselves or for a group of theirs": [
+        (OPENED, replace(WANTED, holder="bob")),
+        (OPENED, replace(WANTED, holder="@oncology")),
+        (OPENED, JOINED, LEFT, replace(WANTED, holder="@oncology")),
+    ],
+    "an analyst has one open request": [
+        (OPENED, WANTED, WANTED),
+        (OPENED, JOINED, WANTED, replace(WANTED, holder="@oncology")),
+    ],
+    "an owner decides an open request": [
+        (OPENED, GRANTED),
+        (OPENED, WANTED, replace(GRANTED, request=1)),
+        (OPENED, WANTED, GRANTED, GRANTED),
+        (OPENED, DECLINED),
+        (OPENED, WANTED, DECLINED, DECLINED),
+        (OPENED, WANTED, DECLINED, GRANTED),
+    ],
+    "a granted quota is for the holder who was named in the request": [
+        (OPENED, WANTED, replace(GRANTED, holder="bob"))
+    ],
     "an approval has a proposal": [
         (OPENED, Approved(2, "omar", 3)),
         (ALONE, proposed(RISE), Approved(2, "olga", 3)),
@@ -255,6 +290,29 @@ def test_what_keeps_the_rules_adds_up() -> None:
     assert book.spent == book.spent_by["ann"] == Units(ONE // 5, 0)
     assert book.unanswered == {2: bytes.fromhex(KEY)}
     assert book.kept == {bytes.fromhex(KEY): bytes.fromhex(HASH)}
+
+
+def test_a_request_changes_nothing_until_an_owner_grants_it() -> None:
+    low = QuotaSet("ann", ONE // 20, 0, "olga", 2)
+    wanted = chain(OPENED, low, WANTED)
+    book = Book("patients").read_all(wanted)
+    assert book.quotas == {"ann": Units(ONE // 20, 0)}
+    assert book.quota_requests == {3: WANTED}
+    granted = replace(GRANTED, request=3, amount=ONE // 4)  # less than was asked for
+    book = Book("patients").read_all(chain(OPENED, low, WANTED, granted, PAID))
+    assert book.quotas == {"ann": Units(ONE // 4, 0)}
+    assert book.quota_requests == {}
+    declined = replace(DECLINED, request=3)
+    book = Book("patients").read_all(chain(OPENED, low, WANTED, declined, WANTED))
+    assert book.quota_requests == {5: WANTED}
+    assert book.quotas == {"ann": Units(ONE // 20, 0)}
+
+
+def test_whoever_left_a_group_counts_for_it_no_longer() -> None:
+    joint = replace(PAID, holders=("ann", "@oncology"))
+    book = Book("patients").read_all(chain(OPENED, JOINED, joint, LEFT, AGAIN))
+    assert book.spent_by == {"ann": Units(ONE // 5, 0), "@oncology": Units(ONE // 10, 0)}
+    assert book.groups == {"ann": set()}
 
 
 def test_what_was_inherited_is_spent_up_to_the_whole_cap() -> None:

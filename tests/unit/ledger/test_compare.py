@@ -8,6 +8,7 @@ from history import write_history
 from sqlalchemy import delete, insert, text, update
 from sqlalchemy.sql.expression import ClauseElement
 
+from tacit.core.loss import Loss
 from tacit.errors import LedgerBroken
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import Store
@@ -25,7 +26,7 @@ from tacit.testing.memory_store import MemoryStore
 
 BUDGET = r"the budget in the store's tables is not the sum of the chain's entries\."
 QUOTAS = r"the quotas in the store's tables are not those of the chain\."
-GOVERNMENT = "owners, groups or proposals are not those of the chain"
+GOVERNMENT = "owners, groups, proposals or requests are not those of the chain"
 
 
 @pytest.fixture
@@ -128,6 +129,16 @@ def test_a_proposal_that_vanished_is_noticed(written: Store) -> None:
         waiting = work.all(text("SELECT seq FROM proposals"), {})
     assert waiting  # the history leaves one
     run(written, delete(proposals))
+    with pytest.raises(LedgerBroken, match=GOVERNMENT):
+        ledger.verify("patients")
+
+
+def test_a_request_that_vanished_is_noticed(written: Store) -> None:
+    ledger = Ledger(written)
+    ledger.set_quota("patients", "zoe", Loss.pure("0.1"), by="olga")
+    asked = ledger.request_quota("patients", Loss.pure("0.2"), by="zoe")
+    ledger.verify("patients")
+    run(written, delete(proposals).where(proposals.c.seq == asked.seq))
     with pytest.raises(LedgerBroken, match=GOVERNMENT):
         ledger.verify("patients")
 

@@ -41,7 +41,8 @@ def test_an_analyst_stays_within_their_quota(ledger: Ledger) -> None:
         answer(ledger, ask("more"))
     assert str(refused.value) == (
         "The quota of ann on 'patients' is too small: this question needs epsilon 0.1, and "
-        "epsilon 0 is left. Ask for less, or ask an owner to raise the quota."
+        "epsilon 0 is left. Ask for less, or ask for a larger quota: "
+        "`tacit quota request patients`."
     )
     assert ledger.status("patients").spent == Loss.pure("0.2")
     assert granted(ledger, ["bob"], 5) == 5
@@ -159,7 +160,7 @@ def test_a_quota_or_a_group_that_means_nothing_is_refused(ledger: Ledger) -> Non
     with pytest.raises(InvalidValue, match="must begin with @, as in @lab"):
         ledger.join("patients", "ann", "lab", by="olga")
     ledger.join("patients", "ann", "@lab", by="olga")
-    with pytest.raises(InvalidValue, match="ann is already in the group @lab"):
+    with pytest.raises(InvalidValue, match="ann is already in the team @lab"):
         ledger.join("patients", "ann", "@lab", by="olga")
     assert ledger.verify("patients").entries == 2
 
@@ -217,7 +218,7 @@ def test_without_a_default_quota_only_the_cap_limits_them(ledger: Ledger) -> Non
     assert ledger.status("patients", "ann").quotas == ()
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "x" * 201])
+@pytest.mark.parametrize("name", ["", "a\nb", "x" * 201, " bob", "bob ", "@", "@ b", "e\u0301"])
 def test_a_quota_has_a_holder_with_a_name(ledger: Ledger, name: str) -> None:
     open_pure(ledger)
     with pytest.raises(InvalidValue, match="1 to 200 printable characters"):
@@ -230,3 +231,109 @@ def test_only_an_owner_sets_a_default_quota_in_the_budgets_measure(ledger: Ledge
         ledger.set_default_quota("patients", Loss.pure(1), by="mallory")
     with pytest.raises(InvalidValue, match="must be in the measure of its budget"):
         ledger.set_default_quota("patients", Loss.zcdp(1), by="olga")
+
+
+def test_whoever_leaves_a_group_counts_for_it_no_longer(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    ledger.set_quota("patients", "@lab", Loss.pure("0.3"), by="olga")
+    for who in ("ann", "bob"):
+        ledger.join("patients", who, "@lab", by="olga")
+    assert granted(ledger, ["ann", "bob"], 5) == 3
+    assert ledger.teams("patients") == {"@lab": ("ann", "bob")}
+    ledger.leave("patients", "ann", "@lab", by="olga")
+    assert ledger.teams("patients") == {"@lab": ("bob",)}
+    assert asked(ledger, "ann", "alone")
+    assert not asked(ledger, "bob", "still a member")  # the team keeps what it has spent
+    with pytest.raises(InvalidValue, match="ann is not in the team @lab"):
+        ledger.leave("patients", "ann", "@lab", by="olga")
+    with pytest.raises(NotPermitted, match="bob does not own"):
+        ledger.leave("patients", "bob", "@lab", by="bob")
+    ledger.verify("patients")
+
+
+@pytest.mark.parametrize(
+    ("who", "group"),
+    [("", "@lab"), ("@a", "@lab"), ("a\nb", "@lab"), ("ann", "@"), ("a", "@@b"), ("a ", "@b")],
+)
+def test_members_and_groups_have_names(ledger: Ledger, who: str, group: str) -> None:
+    open_pure(ledger)
+    for name in (who, "a" * 201):
+        with pytest.raises(InvalidValue, match="must have 1 to 200 printable characters"):
+            ledger.join("patients", name, group, by="olga")
+
+
+def test_an_owner_grants_or_declines_what_an_analyst_asks_for(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    ledger.set_quota("patients", "ann", Loss.pure("0.1"), by="olga")
+    assert granted(ledger, ["ann"], 2) == 1
+    more = ledger.request_quota("patients", Loss.pure("0.3"), by="ann", reason="a new wave")
+    assert not asked(ledger, "ann", "not yet")
+    assert list(ledger.quota_requests("patients")) == [more.seq]
+    with pytest.raises(
+        InvalidValue, match=f"Your request {more.seq} about 'patients' is still"
+    ):
+        ledger.request_quota("patients", Loss.pure("0.4"), by="ann")
+    with pytest.raises(NotPermitted, match="ann does not own"):
+        ledger.grant_quota("patients", more.seq, by="ann")
+    assert not asked(ledger, "ann", "not by themselves")
+    ledger.verify("patients")
+    ledger.grant_quota("patients", more.seq, by="olga")
+    assert granted(ledger, ["ann"], 5) == 3  # of which one is repeated, and free
+    with pytest.raises(UnknownName, match="waits for a decision"):
+        ledger.grant_quota("patients", more.seq, by="olga")
+    again = ledger.request_quota("patients", Loss.pure(1), by="ann")
+    ledger.decline_quota("patients", again.seq, by="olga")
+    with pytest.raises(UnknownName, match="waits for a decision"):
+        ledger.decline_quota("patients", again.seq, by="olga")
+    assert not asked(ledger, "ann", "declined")
+    less = ledger.request_quota("patients", Loss.pure(1), by="ann")
+    ledger.grant_quota("patients", less.seq, by="olga", cap=Loss.pure("0.4"))
+    assert asked(ledger, "ann", "one more")
+    assert not asked(ledger, "ann", "two more")
+    assert ledger.quota_requests("patients") == {}
+    ledger.verify("patients")
+
+
+def test_a_member_asks_for_their_team_and_no_other(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    for team in ("@lab", "@ward"):
+        ledger.set_quota("patients", team, Loss.pure("0.1"), by="olga")
+    ledger.join("patients", "ann", "@lab", by="olga")
+    for other in ("@ward", "bob"):
+        with pytest.raises(InvalidValue, match=f"and not for {other}"):
+            ledger.request_quota("patients", Loss.pure(1), by="ann", team=other)
+    wanted = ledger.request_quota("patients", Loss.pure("0.2"), by="ann", team="@lab")
+    ledger.grant_quota("patients", wanted.seq, by="olga")
+    assert granted(ledger, ["ann"], 5) == 2
+    found = {each.holder: (each.quota, each.spent) for each in ledger.quotas("patients")}
+    assert found == {
+        "@lab": (Loss.pure("0.2"), Loss.pure("0.2")),
+        "@ward": (Loss.pure("0.1"), Loss.pure(0)),
+        "ann": (None, Loss.pure("0.2")),
+    }
+
+
+def test_a_request_that_means_nothing_is_refused(ledger: Ledger) -> None:
+    open_pure(ledger)
+    with pytest.raises(InvalidValue, match="No quota limits ann on 'patients'"):
+        ledger.request_quota("patients", Loss.pure(1), by="ann")
+    ledger.set_quota("patients", "ann", Loss.pure("0.2"), by="olga")
+    with pytest.raises(InvalidValue, match="is already as large"):
+        ledger.request_quota("patients", Loss.pure("0.2"), by="ann")
+    with pytest.raises(InvalidValue, match="in the measure of its budget"):
+        ledger.request_quota("patients", Loss.zcdp(1), by="ann")
+    for reason in ("two\nlines", "x" * 201):
+        with pytest.raises(InvalidValue, match="at most 200 printable"):
+            ledger.request_quota("patients", Loss.pure(1), by="ann", reason=reason)
+    with pytest.raises(UnknownName, match="no budget for the population 'staff'"):
+        ledger.request_quota("staff", Loss.pure(1), by="ann")
+    assert ledger.verify("patients").entries == 2
+
+
+def test_a_request_is_no_proposal(ledger: Ledger) -> None:
+    open_pure(ledger)
+    ledger.set_quota("patients", "ann", Loss.pure("0.2"), by="olga")
+    wanted = ledger.request_quota("patients", Loss.pure(1), by="ann")
+    assert ledger.waiting_proposals("patients") == {}
+    with pytest.raises(UnknownName, match="waits for approval"):
+        ledger.approve("patients", wanted.seq, by="olga")

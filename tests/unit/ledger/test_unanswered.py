@@ -161,6 +161,71 @@ def test_a_charge_that_waits_is_taken_up_by_whoever_asks_the_same(store: Store) 
     assert ledger.verify("patients")
 
 
+def test_who_parked_a_charge_does_not_park_it_again_once_it_is_resumed(store: Store) -> None:
+    """The reply to the first act was lost: two would compute the answer, with two draws."""
+    ledger = Ledger(store)
+    open_pure(ledger)
+    first = charged(ledger, "waits")
+    ledger.park(first)
+    again = charged(ledger, "waits", principal="bob")
+    ledger.park(first)
+    with pytest.raises(AnswerPending):
+        ledger.reserve(ask("waits"), lease_ms=1)
+    ledger.park(again)  # its own process may
+    third = charged(ledger, "waits", principal="eve")
+    ledger.park(again)
+    ledger.park(first)
+    with pytest.raises(AnswerPending):
+        ledger.reserve(ask("waits"), lease_ms=1)
+    assert ledger.keep(third, b"an answer").receipt == first.receipt
+    assert ledger.verify("patients")
+
+
+def test_a_charge_that_took_over_a_place_can_be_parked(store: Store) -> None:
+    now = [0]
+    ledger = Ledger(store, clock=lambda: now[0])
+    open_pure(ledger)
+    ledger.park(charged(ledger, "waits"))
+    charged(ledger, "waits", principal="bob")
+    now[0] = 60_000  # its lease has run out
+    second = charged(ledger, "waits", principal="eve")
+    ledger.park(second)
+    assert charged(ledger, "waits", principal="ann").receipt == second.receipt
+
+
+def test_an_incident_is_recorded_once_however_often_it_is_reported(store: Store) -> None:
+    """The reply to the first act was lost, and a chain with the second would be broken."""
+    ledger = Ledger(store)
+    open_pure(ledger)
+    late, gone, more = (charged(ledger, plan) for plan in ("late", "gone", "more"))
+    for _ in range(3):
+        ledger.retry(gone)
+        ledger.miss(late)
+    for _ in range(2):
+        assert ledger.fail(gone) is None
+    status = ledger.status("patients")
+    assert (status.missed, status.failed, status.retried) == (1, 1, 1)
+    ledger.retry(more)  # another charge
+    assert ledger.status("patients").retried == 2
+    assert ledger.verify("patients")
+    assert len(ledger.look("patients", by="olga")) == 4
+    assert not ledger.status("patients").locked
+
+
+def test_an_incident_that_is_recorded_twice_breaks_the_chain(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lie: nobody looks whether it is recorded."""
+    monkeypatch.setattr(unanswered, "_is_recorded", lambda *_: False)
+    ledger = Ledger(store)
+    open_pure(ledger)
+    gone = charged(ledger, "gone")
+    ledger.fail(gone)
+    ledger.fail(gone)
+    with pytest.raises(LedgerBroken, match="a charge fails once"):
+        ledger.verify("patients")
+
+
 def test_what_was_charged_and_has_not_begun_is_not_begun(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)

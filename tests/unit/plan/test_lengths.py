@@ -32,7 +32,7 @@ from tacit.plan.bounded_plan import BoundedPlan, sensitivities
 from tacit.plan.bounding import Bound, bound
 from tacit.plan.left_out import Slack
 from tacit.plan.tally import RowSumTally, RowTally, TotalTally, UnitTally
-from tacit.session.ask import policy_of
+from tacit.session.policy_version import policy_of
 from tacit.sql import parse
 
 GROUPS, ROWS, SQUARES = 3, 4, 11

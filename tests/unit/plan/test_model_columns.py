@@ -157,3 +157,22 @@ def test_classes_are_of_the_kind_of_their_column(column: Column, classes: list) 
     expected = f"The classes of '{column.name}' must have its kind, {column.kind.value}"
     with pytest.raises(InvalidValue, match=expected):
         label_steps(column, classes)
+
+
+def test_equal_classes_are_written_in_one_form() -> None:
+    """To Python, 0, 0.0 and False are equal, and statements are cached by their plans."""
+    pay, cost = Column("pay", Kind.FLOAT), Column("cost", Kind.DECIMAL, step=Fraction(1, 100))
+    for column in (AGE, pay, cost):
+        forms = {
+            repr(label_steps(column, each)) for each in ((0, 1), (0.0, 1.0), (False, True))
+        }
+        assert len(forms) == 1
+    (first, _), (second, _) = label_steps(cost, [0.1, 2]).whens
+    assert first == ColumnOneOf("cost", Kind.DECIMAL, (Fraction(1, 10),))
+    assert second == ColumnOneOf("cost", Kind.DECIMAL, (2,))
+
+
+@pytest.mark.parametrize("label", [0.5, float("nan"), float("inf"), None, [1], 2**62])
+def test_classes_that_no_engine_can_compare_are_refused(label: object) -> None:
+    with pytest.raises(InvalidValue):
+        label_steps(AGE, [1, label])  # type: ignore[list-item]

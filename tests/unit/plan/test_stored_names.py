@@ -40,7 +40,7 @@ from tacit.plan.plan import (
     Scan,
     UnitValue,
 )
-from tacit.session.ask import DECLARATIONS
+from tacit.session.policy_version import DECLARATIONS
 from tacit.stream.factor import Window
 from tacit.stream.stream import STREAMS, Periods
 

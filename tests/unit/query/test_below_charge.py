@@ -258,6 +258,10 @@ class Notes:
         del charge
         self._note("miss")
 
+    def abandon(self, charge: Charge) -> None:
+        del charge
+        self._note("abandon")
+
     def fail(self, charge: Charge) -> StoredRelease | None:
         del charge
         self._note("fail")
@@ -299,6 +303,8 @@ ANSWER = b"an answer"
 
 class Case:
     """A charge whose attempts end as they are given: with bytes, or with an error."""
+
+    is_overdue = False
 
     def __init__(self, notes: Notes, *ends: bytes | Exception) -> None:
         self.notes, self._ends = notes, iter(ends)
@@ -396,6 +402,25 @@ def test_what_is_late_at_a_deadline_is_missed_and_not_tried_again() -> None:
             case.run(timed=True)
         assert (caught.value.stage, caught.value.drawn) == (TIME, False)
         assert case.notes.acts == ["wait", *before, "miss", "told late time"]
+
+
+@pytest.mark.parametrize("end", [ANSWER, LATE, Broken(TIME, drawn=True)])
+def test_an_answer_that_is_overdue_is_lost_and_stops_nothing(end: bytes | Exception) -> None:
+    """Whether it was ready or not must not show, because its time was paid for only once."""
+    case = Case(Notes(), end)
+    case.is_overdue = True
+    with pytest.raises(AnswerLost):
+        case.run(timed=True)
+    assert case.notes.acts == ["wait", "abandon", "told overdue time"]
+
+
+def test_a_failure_is_a_failure_also_if_its_time_was_paid_for() -> None:
+    case = Case(Notes(), BROKEN, Broken(WORKER, drawn=False))
+    case.is_overdue = True
+    with pytest.raises(Broken):
+        case.run(timed=True)
+    assert case.notes.acts[0] == "wait"
+    assert case.notes.acts[-2:] == ["fail", "told failed worker"]
 
 
 def test_another_failure_at_a_deadline_is_a_failure() -> None:

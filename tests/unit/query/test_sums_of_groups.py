@@ -41,7 +41,7 @@ from tacit.query.sums_of_groups import (
     finer_questions,
     sum_groups,
 )
-from tacit.session.ask import policy_of
+from tacit.session.policy_version import policy_of
 from tacit.sql import parse
 
 WARDS = ("north", "south", "east", "west")

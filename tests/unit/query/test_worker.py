@@ -9,7 +9,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from pathlib import PurePosixPath
@@ -24,10 +24,13 @@ from tacit.core.loss import Loss
 from tacit.core.release import DatedEpoch, ReleaseDates
 from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.ledger.charge import Charge
+from tacit.plan.expression import Bin, Constant, Field
 from tacit.query import worker as workers
+from tacit.query import worker_pool as pools
 from tacit.query.below_charge import ENGINE, NOISE, TIME, UNCHARGED, WORKER, Broken, Progress
 from tacit.query.paid_work import QuoteWork
-from tacit.query.pricing import price
+from tacit.query.pricing import LastPrice, price
+from tacit.query.quote import Quote
 from tacit.query.worker import (
     ANSWERED,
     DRAWING,
@@ -40,15 +43,16 @@ from tacit.query.worker import (
     UNREACHED,
     WAITING,
     Allowed,
-    Pool,
     Scratch,
     Worker,
     read_question,
     serve,
     sweep,
 )
+from tacit.query.worker_pool import Pool
 
 QUOTE = price(asked(), CATALOG, Loss.zcdp("0.1"))
+LOSS = Loss.zcdp("0.1")
 SALT, RECEIPT = b"\1\2", b"\3\4"
 SECONDS = 60
 
@@ -146,6 +150,7 @@ class House:
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     made = FakeClock()
     monkeypatch.setattr(workers, "time", made)
+    monkeypatch.setattr(pools, "time", made)
     return made
 
 
@@ -500,6 +505,80 @@ def test_a_child_prices_a_question_again_from_public_facts() -> None:
     assert (work.salt, work.receipt, work.noted) == (SALT, RECEIPT, ["noted"])
 
 
+def sent(quote: Quote, **more: Any) -> dict[str, Any]:
+    """A request as a child reads it."""
+    given = {"salt": "0102", "receipt": "0304", "noted": []} | more
+    found: dict[str, Any] = json.loads(json.dumps(quote.asked | given))
+    return found
+
+
+def test_a_child_prices_a_question_once_for_its_rehearsal_and_its_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    priced = []
+
+    def spied(*given: Any) -> Quote:
+        priced.append(given)
+        return price(*given)
+
+    monkeypatch.setattr(workers, "price", spied)
+    monkeypatch.setattr(workers, "_last", LastPrice())
+    first = read_question(sent(QUOTE, receipt="", rehearse=True), CATALOG)
+    second = read_question(sent(QUOTE), CATALOG)
+    assert second.quote is first.quote
+    assert (len(priced), second.receipt) == (1, RECEIPT)
+    read_question(sent(price(asked(), CATALOG, Loss.zcdp("0.2"))), CATALOG)
+    read_question(sent(QUOTE), replace(CATALOG))  # declared anew
+    read_question(sent(QUOTE), CATALOG)
+    assert len(priced) == 4
+
+
+ONE, TRUE = (Constant(value) for value in (1, True))
+TWINS = [
+    (price(asked(), CATALOG, Loss.zcdp("0.1")), price(asked(), CATALOG, Loss.zcdp("0.2"))),
+    tuple(
+        price(asked(by=(Bin(Field("visits.stay"), each),)), CATALOG, LOSS) for each in (5, 10)
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), TWINS, ids=["another loss", "other groups"])
+def test_a_child_takes_no_question_for_another(
+    one: Quote, other: Quote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answered() -> bool:
+        monkeypatch.setattr(workers, "_last", LastPrice())
+        found = [read_question(sent(each), CATALOG).quote for each in (one, other, one)]
+        return [(each.key, each.event) for each in found] == [
+            (each.key, each.event) for each in (one, other, one)
+        ]
+
+    assert answered()
+    honest = LastPrice.price
+
+    def careless(self: LastPrice, _: str, *rest: Any) -> Quote:
+        return honest(self, "the same", *rest)
+
+    monkeypatch.setattr(LastPrice, "price", careless)
+    assert not answered()
+
+
+def test_equal_plans_may_differ_so_a_price_is_found_by_its_text() -> None:
+    assert ONE == TRUE
+    quotes = iter([QUOTE, TWINS[0][1]])
+    last = LastPrice()
+    assert last.price("1", CATALOG, lambda: next(quotes)) is QUOTE
+    assert last.price("true", CATALOG, lambda: next(quotes)) is TWINS[0][1]
+
+
+def test_a_price_that_failed_leaves_none_behind() -> None:
+    last = LastPrice()
+    last.price("one", CATALOG, lambda: QUOTE)
+    with pytest.raises(ZeroDivisionError):
+        last.price("two", CATALOG, lambda: 1 // 0)  # type: ignore[return-value]
+    assert last.price("one", CATALOG, lambda: TWINS[0][1]) is TWINS[0][1]
+
+
 # The pool -------------------------------------------------------------------------------------
 
 
@@ -597,7 +676,7 @@ def test_a_worker_that_ended_is_started_again_in_the_background(
         threads.append(given)
         return SimpleNamespace(start=lambda: given["target"](*given["args"]))
 
-    monkeypatch.setattr(workers, "Thread", thread)
+    monkeypatch.setattr(pools, "Thread", thread)
     pool = Pool([scripted(house, [None])])
     with pool.lease() as leased, pytest.raises(Broken):
         leased.run(QUOTE, SALT, EPOCHS, charge())
@@ -609,7 +688,7 @@ def test_a_worker_that_ended_is_started_again_in_the_background(
 def test_a_worker_that_cannot_be_started_costs_nothing(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "Thread", lambda **_: SimpleNamespace(start=lambda: None))
+    monkeypatch.setattr(pools, "Thread", lambda **_: SimpleNamespace(start=lambda: None))
     house.first = [[None]]
     with (
         pytest.raises(EngineUnreachable, match="Nothing was charged"),

@@ -228,10 +228,16 @@ def _comparable_column(name: str, kind: Kind) -> exp.Expr:
 
 
 def _comparable_constant(kind: Kind, value: Value) -> exp.Expr:
-    """Return a constant in the type of the column with which it is compared."""
+    """Return a constant in the type of the column with which it is compared.
+
+    The type depends on the column's kind and not on that of the constant: plans with 1 and with
+    TRUE are equal to Python, so that they must have the same statement, which is cached.
+    """
     if kind is Kind.FLOAT and isinstance(value, int | Fraction):
         return build.double(float(value))
-    return build.literal(value)
+    if kind is Kind.BOOLEAN:
+        return build.literal(bool(value))
+    return build.literal(int(value) if isinstance(value, bool) else value)
 
 
 # ------------------------------------------------------------------ stages

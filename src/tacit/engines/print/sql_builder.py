@@ -5,6 +5,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
+from typing import assert_never
 
 from sqlglot import exp
 
@@ -110,6 +111,7 @@ def literal(value: Value | None) -> exp.Expr:
             return cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMPNTZ")
         case date():
             return cast(exp.Literal.string(value.isoformat()), "DATE")
+    assert_never(value)
 
 
 def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -> exp.Expr:

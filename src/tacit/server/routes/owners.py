@@ -1,9 +1,9 @@
 """Routes for budgets, the ledger, tokens and the operation of the server."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request, Response
-from fastapi.responses import JSONResponse
 
 from tacit.core import encode_loss
 from tacit.errors import NotPermitted, UnknownName
@@ -13,6 +13,7 @@ from tacit.server.guarded_route import new_router, open_to
 from tacit.server.identity import Caller
 from tacit.server.messages import AllTables, Calling, Clocked, Door, NewToken, scope_of
 from tacit.server.middleware import RequestMetrics
+from tacit.server.readiness import Readiness
 from tacit.server.token_policy import DAY_MS, Role, TokenScope, check_pass
 from tacit.session import Curator
 from tacit.store import AccessToken, Tokens, hash_of
@@ -39,7 +40,7 @@ def status(session: Door, caller: Calling, curator: AllTables) -> dict[str, Any]
     }
 
 
-@router.get("/v1/ledger/{population}", **open_to(Role.AUDITOR, Role.OWNER))
+@router.get("/v1/ledger/{population}", **open_to(Role.AUDITOR, Role.OWNER, lane="audit"))
 def ledger(population: str, session: Door, after: Place = 0) -> dict[str, Any]:
     """Return the entries of a population's chain after a number, at most a thousand."""
     name = session.catalog.population(population).name
@@ -53,7 +54,7 @@ def ledger(population: str, session: Door, after: Place = 0) -> dict[str, Any]:
     }
 
 
-@router.get("/v1/ledger/{population}/verify", **open_to(Role.AUDITOR, Role.OWNER))
+@router.get("/v1/ledger/{population}/verify", **open_to(Role.AUDITOR, Role.OWNER, lane="audit"))
 def verify(population: str, session: Door) -> dict[str, Any]:
     """Verify the whole hash chain of a population, and return its totals."""
     verdict = session.verify(population)
@@ -127,82 +128,152 @@ Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
 @router.post("/v1/tokens", status_code=201, **open_to(Role.OWNER))
 def issue(given: NewToken, curator: AllTables, caller: Calling, now: Clocked) -> dict[str, Any]:
-    """Issue a new token, which is shown once. The caller must own all of its datasets."""
-    if given.role is Role.OWNER and given.principal != caller.principal:
+    """Issue a new token, which is shown once. The caller must own all of its datasets.
+
+    Its datasets are fixed now: those that are named, or else all that the caller owns.
+    """
+    if given.role is Role.OPERATOR or (
+        given.role is Role.OWNER and given.principal != caller.principal
+    ):
         raise NotPermitted(
-            "A token for another owner cannot be issued over HTTP. Issue it with `tacit token` "
-            "where the ledger is."
+            "A token for another owner, or for an operator, cannot be issued over HTTP. Issue "
+            "it with `tacit token` where the ledger is."
         )
     scope, until = scope_of(given), now + given.days * DAY_MS
-    allowed = AccessToken(given.principal, given.role.value, scope.text, until)
-    check_pass(allowed, curator.catalog, curator.home.ledger)
+    if scope.datasets is None:
+        scope = replace(scope, datasets=caller.scope.datasets)
     if not _owns(caller, scope, curator):
         raise NotPermitted(
-            "A token can be issued only for datasets that you own. Name them in `datasets`."
+            "A token can be issued only for datasets that you own and that your own token "
+            "reaches. Name them in `datasets`."
         )
+    scope = scope.fix(curator.catalog)
+    allowed = AccessToken(given.principal, given.role.value, scope.text, until)
+    check_pass(allowed, curator.catalog, curator.home.ledger)
     token = Tokens(curator.home.store).issue(allowed)
-    return {"token": token, **_token_json(hash_of(token), allowed)}
+    return {"token": token, **_token_json(hash_of(token), allowed, caller)}
 
 
 @router.get("/v1/tokens", **open_to(Role.OWNER))
 def list_tokens(curator: AllTables, caller: Calling, now: Clocked) -> dict[str, Any]:
-    """Return the valid tokens whose datasets the caller owns."""
-    found = Tokens(curator.home.store).all(now)
-    mine = {
-        hash_: allowed
-        for hash_, allowed in found.items()
-        if _owns(caller, TokenScope.of(allowed.scope), curator)
+    """Return the valid tokens that reach something of the caller's.
+
+    `datasets` are those that the caller owns, and `others` says whether there are more.
+    """
+    found, reach = Tokens(curator.home.store).all(now), TokenReach(caller, curator)
+    return {
+        "tokens": [
+            _token_json(hash_, allowed, caller)
+            for hash_, allowed in found.items()
+            if reach.includes(allowed)
+        ]
     }
-    return {"tokens": [_token_json(hash_, allowed) for hash_, allowed in mine.items()]}
 
 
 @router.delete("/v1/tokens/{token_id}", status_code=204, **open_to(Role.OWNER))
 def revoke(token_id: Hash, curator: AllTables, caller: Calling, now: Clocked) -> Response:
-    """Revoke a token."""
+    """Revoke a token. Any owner of something that it reaches may do this.
+
+    A token of another owner reaches what they own.
+    """
     tokens, hash_ = Tokens(curator.home.store), bytes.fromhex(token_id)
     allowed = tokens.all(now).get(hash_)
-    if allowed is None or not _owns(caller, TokenScope.of(allowed.scope), curator):
+    if allowed is None or not TokenReach(caller, curator).includes(allowed):
         raise UnknownName("There is no valid token with this id that you may revoke.")
     tokens.revoke_hash(hash_)
     return Response(status_code=204)
 
 
-def _token_json(hash_: bytes, allowed: AccessToken) -> dict[str, Any]:
-    scope = TokenScope.of(allowed.scope)
+def _token_json(hash_: bytes, allowed: AccessToken, caller: Caller) -> dict[str, Any]:
+    """Return a token without the names of datasets that the caller does not own."""
+    names, own = TokenScope.of(allowed.scope).datasets, caller.scope.datasets or ()
     return {
         "id": hash_.hex(),
         "principal": allowed.principal,
         "role": allowed.role,
-        "datasets": scope.datasets,
+        "datasets": own if names is None else [name for name in names if name in own],
+        "others": names is None or not set(names) <= set(own),
         "expires": allowed.expires,
     }
 
 
+class TokenReach:
+    """The tokens that reach a population of one owner, who may revoke them.
+
+    A token of an owner reaches what its principal owns, whichever datasets it names, and a
+    token of an operator reaches no dataset. Otherwise an owner of one population could revoke
+    the tokens of the owners of all others.
+    """
+
+    def __init__(self, caller: Caller, curator: Curator) -> None:
+        self._curator = curator
+        catalog = caller.scope.of_catalog(curator.catalog)
+        self._own = frozenset(each.name for each in catalog.populations)
+        self._found: dict[str, frozenset[str]] = {}
+
+    def includes(self, allowed: AccessToken) -> bool:
+        """Return whether a token with these rights reaches something of the owner's."""
+        if allowed.role == Role.OPERATOR:
+            return False
+        found = self._populations(allowed.scope)
+        if allowed.role != Role.OWNER:
+            return bool(found)
+        owners = self._curator.home.ledger.owners
+        return any(allowed.principal in owners(each) for each in found)
+
+    def _populations(self, scope: str) -> frozenset[str]:
+        """Return the owner's populations that a scope is about; many tokens have the same."""
+        if scope not in self._found:
+            about = TokenScope.of(scope).populations_in(self._curator.catalog)
+            self._found[scope] = self._own & about
+        return self._found[scope]
+
+
 def _owns(caller: Caller, scope: TokenScope, curator: Curator) -> bool:
-    """Return whether the caller owns all datasets in ``scope``."""
-    reached = scope.of_catalog(curator.catalog)
-    return {each.name for each in reached.datasets} <= set(caller.scope.datasets or ())
+    """Return whether ``scope`` has datasets, and the caller owns all that it reaches.
+
+    A dataset that does not exist is treated like a dataset of another owner.
+    """
+    reached = {each.name for each in scope.of_catalog(curator.catalog).datasets}
+    named = reached | set(scope.datasets or ())
+    return bool(named) and named <= set(caller.scope.datasets or ())
 
 
 # ------------------------------------------------------------------ operation
-# These routes show that the server runs, and nothing about any question.
+# These routes show that the server runs, and nothing about any question. They are answered on
+# the event loop, without a thread, so that they answer whatever else the server has to do.
 
 
 @router.get("/health", **open_to())
-def health() -> dict[str, str]:
-    """Return the status "ok" while the server runs."""
+async def health() -> dict[str, str]:
+    """Return the status "ok" while the server runs, also if it cannot answer questions."""
     return {"status": "ok"}
 
 
+@router.get("/ready", **open_to())
+async def ready(request: Request) -> dict[str, Any]:
+    """Return whether the server can answer questions: its store, its workers, its anchor.
+
+    The status is 503 if one of them is missing. The parts are checked in the background, about
+    every second, and this route returns the last result.
+    """
+    readiness: Readiness = request.app.state.readiness
+    return {"status": "ready", **readiness.check()}
+
+
 @router.get("/openapi.json", **open_to())
-def openapi(request: Request) -> JSONResponse:
+async def openapi(request: Request) -> Response:
     """Return the OpenAPI description of this interface."""
-    description: dict[str, Any] = request.app.openapi()
-    return JSONResponse(description)
+    # anyone may ask for it, so that it is written once, and not for each request
+    return Response(request.app.state.describe(), media_type="application/json")
 
 
 @router.get("/metrics", **open_to(Role.OPERATOR))
-def metrics(request: Request) -> Response:
-    """Return the number of requests and their latencies, in the text format of Prometheus."""
+async def metrics(request: Request) -> Response:
+    """Return the number of requests and their latencies, in the text format of Prometheus.
+
+    A latency ends when an answer leaves, as for everybody else. The times of engines are shown
+    on the port of operators only.
+    """
     traffic: RequestMetrics = request.app.state.traffic
     return Response(traffic.text(), media_type="text/plain; version=0.0.4")

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 from fastapi import Path, Request, Response
 from pydantic import Field
 
-from tacit.core import decode_release, encode_budget_summary, encode_catalog
+from tacit.core import Answer, decode_release, encode_budget_summary, encode_catalog
 from tacit.errors import UnknownName
 from tacit.ml.registry import MODELS, model_named
 from tacit.numeric import plain
 from tacit.plan import datasets
 from tacit.query import FreePreview, FreeQuestion
 from tacit.render import fields
-from tacit.server.guarded_route import log_fields, new_router, open_to, run_paid
+from tacit.server.guarded_route import log_fields, new_router, open_to
 from tacit.server.identity import Caller
 from tacit.server.messages import (
     AllTables,
@@ -25,8 +25,9 @@ from tacit.server.messages import (
     negotiate_media_type,
     release_response,
 )
+from tacit.server.paid_answers import PaidAnswers
 from tacit.server.token_policy import Role
-from tacit.session import Curator, Preview, Session
+from tacit.session import Curator, PaidQuestion, Preview, Session, paid_fit, paid_question
 from tacit.session import Question as Asked
 
 router = new_router()
@@ -68,22 +69,22 @@ async def ask(
     With an Idempotency-Key, the same request sent again returns the same bytes, or reports that
     the answer was lost. It is never charged twice.
     """
-    return await run_paid(lambda: _answer(given, request, session, caller, key))
+    kind, amounts = negotiate_media_type(request), given.amounts
 
+    def prepare() -> PaidQuestion[Answer] | Response:
+        question = _question(given, session, caller)
+        if isinstance(question, FreeQuestion):
+            return release_response(question.ask(), kind)
+        if caller.scope.most is not None:
+            caller.scope.check_loss(question.loss(**amounts), question.status())
+        return paid_question(question, **amounts, request=key)
 
-def _answer(
-    given: PricedQuestion, request: Request, session: Session, caller: Caller, key: str | None
-) -> Response:
-    kind = negotiate_media_type(request)
-    question = _question(given, session, caller)
-    if isinstance(question, FreeQuestion):
-        return release_response(question.ask(), kind)
-    loss = question.loss(**given.amounts)
-    if caller.scope.most is not None:
-        caller.scope.check_loss(loss, question.status())
-    answer = question.ask(**given.amounts, request=key)
-    log_fields(request)["charge"] = answer.receipt.hex()
-    return release_response(answer, kind)
+    def respond(answer: Answer) -> Response:
+        log_fields(request)["charge"] = answer.receipt.hex()
+        return release_response(answer, kind)
+
+    answers: PaidAnswers = request.app.state.paid
+    return await answers.answer(request.state.waiting, prepare, respond)
 
 
 def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked | FreeQuestion:
@@ -195,20 +196,24 @@ async def fit(
     The parameters are a release of three columns: the name of a parameter, the index in it, and
     the value. With an Idempotency-Key, the same request sent again is never charged twice.
     """
-    return await run_paid(lambda: _fit(given, request, session, caller, key))
+    kind = negotiate_media_type(request)
 
+    def prepare() -> PaidQuestion[Any]:
+        model = _model(given, session, caller)
+        if caller.scope.most is not None:
+            people = session.catalog.dataset(given.dataset).population
+            cost = session.quote(model, **given.columns).standing.cost
+            caller.scope.check_loss(cost, session.status(people))
+        curator = session._curator  # noqa: SLF001 - a session in steps
+        return paid_fit(curator, model, **given.columns, request=key)
 
-def _fit(
-    given: GivenFit, request: Request, session: Session, caller: Caller, key: str | None
-) -> Response:
-    kind, model = negotiate_media_type(request), _model(given, session, caller)
-    if caller.scope.most is not None:
-        people = session.catalog.dataset(given.dataset).population
-        cost = session.quote(model, **given.columns).standing.cost
-        caller.scope.check_loss(cost, session.status(people))
-    release = session.fit(model, **given.columns, request=key).release_
-    log_fields(request)["charge"] = release.receipt.hex()
-    return release_response(release, kind)
+    def respond(fitted: Any) -> Response:
+        release = fitted.release_
+        log_fields(request)["charge"] = release.receipt.hex()
+        return release_response(release, kind)
+
+    answers: PaidAnswers = request.app.state.paid
+    return await answers.answer(request.state.waiting, prepare, respond)
 
 
 def _model(given: GivenFit, session: Session, caller: Caller) -> Any:

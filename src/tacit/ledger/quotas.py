@@ -1,0 +1,229 @@
+"""Quotas and teams as owners see them, and requests of analysts for a larger quota.
+
+A *team* is a group of analysts, whose name begins with @. A charge of a member counts for the
+member and for each of their teams, and a team's quota limits all of its members together
+(`tacit.ledger.budget`). Owners add and remove members.
+
+An analyst whose quota is too small can ask for a larger one. The request is in the chain
+and changes nothing. An owner grants it, with the amount that was asked for or with another one,
+or declines it. An analyst has one open request for each population, so that the chain grows by
+one entry for each decision of an owner, however often an analyst asks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import bindparam, delete, insert, select
+
+from tacit.core import Loss
+from tacit.errors import InvalidValue, UnknownName
+from tacit.ledger import entries as acts
+from tacit.ledger.budget import EVERYBODY, Quota, find_budget, holders_of, own_quota
+from tacit.ledger.chain import append
+from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Units
+from tacit.ledger.govern import Governing
+from tacit.store import Store, Work
+from tacit.store.tables import holders, members, proposals
+
+LONGEST_REASON = 200
+"""Largest number of characters of the reason for a request."""
+
+_HOLDERS = select(
+    holders.c.holder,
+    holders.c.cap_amount,
+    holders.c.cap_delta,
+    holders.c.spent_amount,
+    holders.c.spent_delta,
+).where(holders.c.population == bindparam("at"))
+_MEMBERS = select(members.c.holder, members.c.principal).where(
+    members.c.population == bindparam("at")
+)
+_WAITING = (
+    select(proposals.c.seq, proposals.c.body)
+    .where(proposals.c.population == bindparam("at"))
+    .order_by(proposals.c.seq)
+)
+_WAIT = insert(proposals)
+_SETTLE = delete(proposals).where(
+    proposals.c.population == bindparam("at"), proposals.c.seq == bindparam("place")
+)
+
+
+# ------------------------------------------------------------------ quotas and teams
+
+
+@dataclass(frozen=True, slots=True)
+class HolderStatus:
+    """The quota of an analyst or a team, and the sum that counts for them.
+
+    ``holder`` is empty for the default quota of analysts. ``quota`` is None if the holder has
+    no quota of their own.
+    """
+
+    holder: str
+    quota: Loss | None
+    spent: Loss
+
+
+def quotas_of(store: Store, population: str) -> tuple[HolderStatus, ...]:
+    """Return every holder with a quota or a charge, in the order of their names."""
+    with store.reading() as work:
+        measure = find_budget(work, population).measure
+        rows = work.all(_HOLDERS, {"at": population})
+    found = []
+    for holder, *amounts in sorted(rows):
+        cap, spent = Units(*amounts[:2]), Units(*amounts[2:])
+        quota = None if cap == NO_LIMIT else cap.loss(measure)
+        found.append(HolderStatus(holder, quota, spent.loss(measure)))
+    return tuple(found)
+
+
+def teams_of(store: Store, population: str) -> dict[str, tuple[str, ...]]:
+    """Return the members of each team, in the order of their names."""
+    with store.reading() as work:
+        find_budget(work, population)
+        rows = sorted(work.all(_MEMBERS, {"at": population}))
+    return {
+        team: tuple(principal for each, principal in rows if each == team)
+        for team in dict.fromkeys(team for team, _ in rows)
+    }
+
+
+# ------------------------------------------------------------------ proposals and requests
+
+
+def waiting_proposals(store: Store, population: str) -> dict[int, acts.Proposed]:
+    """Return the proposals that wait for a second owner, by the numbers of their entries."""
+    with store.reading() as work:
+        find_budget(work, population)
+        return {
+            seq: act
+            for seq, act in _waiting(work, population)
+            if isinstance(act, acts.Proposed)
+        }
+
+
+def quota_requests(store: Store, population: str) -> dict[int, acts.QuotaRequested]:
+    """Return the requests that no owner has decided, by the numbers of their entries."""
+    with store.reading() as work:
+        find_budget(work, population)
+        return dict(_requests(work, population))
+
+
+def request_quota(  # noqa: PLR0913 - who asks, for whom, how much and why
+    store: Store,
+    population: str,
+    cap: Loss,
+    signed: acts.Signature,
+    *,
+    holder: str,
+    reason: str,
+) -> acts.Entry:
+    """Record that an analyst asks for a quota of ``cap`` in all, for themselves or a team.
+
+    Raise `InvalidValue` if they have an open request, or if the quota is not too small.
+    """
+    if len(reason) > LONGEST_REASON or not reason.isprintable():
+        raise InvalidValue(
+            f"The reason must have at most {LONGEST_REASON} printable characters, in one line."
+        )
+    with store.writing() as work:
+        budget = find_budget(work, population)
+        if cap.measure is not budget.measure:
+            raise InvalidValue(
+                f"A quota on {population!r} must be in the measure of its budget, and not in "
+                f"{cap.measure.value}. State the quota in that measure."
+            )
+        wanted = Units.limit(cap)
+        amounts = wanted.amount, wanted.delta
+        act = acts.QuotaRequested(signed.by, holder, *amounts, reason, signed.at)
+        entry = append(work, population, act)  # the row is locked from here on
+        _check_holder(work, population, signed.by, holder)
+        for seq, other in _requests(work, population):
+            if other.principal == signed.by:
+                raise InvalidValue(
+                    f"Your request {seq} about {population!r} is still open. Wait until an "
+                    "owner has decided it."
+                )
+        _check_larger(own_quota(work, population, holder), wanted, population, holder)
+        row = {"population": population, "seq": entry.seq, "body": entry.body}
+        work.run(_WAIT, row)
+    return entry
+
+
+def grant_quota(
+    store: Store,
+    population: str,
+    request: int,
+    signed: acts.Signature,
+    cap: Loss | None = None,
+) -> acts.Entry:
+    """Set the quota that was asked for in entry ``request``, or the quota ``cap`` instead."""
+    with store.writing() as work:
+        asked = _find_request(work, population, request)
+        if cap is None:
+            measure = find_budget(work, population).measure
+            cap = Units(asked.amount, asked.delta).loss(measure)
+        entry = Governing(work, signed).set_quota(population, asked.holder, cap, request)
+        _settle(work, population, request)
+    return entry
+
+
+def decline_quota(
+    store: Store, population: str, request: int, signed: acts.Signature
+) -> acts.Entry:
+    """Decline the request in entry ``request``."""
+    with store.writing() as work:
+        _find_request(work, population, request)
+        act = acts.QuotaDeclined(request, signed.by, signed.at)
+        entry = Governing(work, signed).record(population, act)
+        _settle(work, population, request)
+    return entry
+
+
+def _waiting(work: Work, population: str) -> Iterator[tuple[int, acts.Act | acts.Decision]]:
+    for seq, body in work.all(_WAITING, {"at": population}):
+        yield seq, acts.decode_act(body)
+
+
+def _requests(work: Work, population: str) -> Iterator[tuple[int, acts.QuotaRequested]]:
+    for seq, act in _waiting(work, population):
+        if isinstance(act, acts.QuotaRequested):
+            yield seq, act
+
+
+def _find_request(work: Work, population: str, request: int) -> acts.QuotaRequested:
+    for seq, act in _requests(work, population):
+        if seq == request:
+            return act
+    raise UnknownName(
+        f"No request about {population!r} with the number {request} waits for a decision. The "
+        "number is that of the ledger entry with the request."
+    )
+
+
+def _settle(work: Work, population: str, request: int) -> None:
+    if not work.run(_SETTLE, {"at": population, "place": request}):
+        raise UnknownName(f"Another owner has already decided request {request}.")
+
+
+def _check_holder(work: Work, population: str, principal: str, holder: str) -> None:
+    if holder == EVERYBODY or holder not in holders_of(work, population, principal):
+        raise InvalidValue(
+            f"{principal} can ask for a quota of their own, or for a team that they are in, "
+            f"and not for {holder}."
+        )
+
+
+def _check_larger(now: Quota, wanted: Units, population: str, holder: str) -> None:
+    """Raise `InvalidValue` if ``holder`` does not need the quota ``wanted``."""
+    if now.cap == NO_LIMIT:
+        raise InvalidValue(
+            f"No quota limits {holder} on {population!r}, so that a larger one changes "
+            "nothing. The budget itself is raised by its owners."
+        )
+    if wanted == NO_UNITS or wanted <= now.cap:
+        raise InvalidValue(
+            f"The quota of {holder} on {population!r} is already as large. Ask for a larger "
+            "one: the amount is that of the whole quota, with what was spent of it."
+        )

@@ -1,0 +1,198 @@
+"""Connections of clients: limited in number, and closed if a request does not arrive.
+
+uvicorn closes a connection that is idle after a response. It waits for ever for a first
+request, for the rest of a request's headers, for a body, and for a client that does not read
+its response. `LimitedProtocol` adds a time limit for each of them.
+
+At the limit of connections, the one that has waited longest for a request is closed for the new
+one. So connections that ask nothing displace each other, and not those of clients that ask. A
+connection waits until its request has arrived with its whole body. It waits again when its
+response is complete, also while its client still reads, or has sent the next request before the
+response: clients that send or read very slowly, or send many requests at once, could otherwise
+hold all connections.
+"""
+
+import asyncio
+import resource
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADER_SECONDS = 10.0
+"""Seconds from the first moment of a connection, or of a request, to the end of its headers."""
+
+BODY_SECONDS = 20.0
+"""Seconds from the headers of a request to the end of its body."""
+
+WRITE_SECONDS, LOOKS = 60.0, 6
+"""Seconds for which a client may read nothing of its response, and the looks in this time."""
+
+SPARE_FILES = 256
+"""Open files that are left for the store, the workers and the log."""
+
+
+class LimitedProtocol(H11Protocol):
+    """uvicorn's HTTP protocol with limits on the number and the time of connections.
+
+    Guarantee: a connection that has no complete request holds no thread and no place in a
+    queue, and is closed after a known time.
+    """
+
+    most = 1000
+    """The most connections of one server. `limited_protocol` sets another number."""
+
+    waiting: ClassVar[dict["LimitedProtocol", None]] = {}
+    """The connections of one server without a complete request, the longest first."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept a connection; at the limit, close the one that has waited longest."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._look: asyncio.TimerHandle | None = None
+        self._unread = self._idle_looks = 0
+        self._has_headers = False
+        self._came_early = False
+        super().connection_made(transport)
+        self.waiting[self] = None
+        if len(self.connections) > self.most:
+            next(iter(self.waiting)).drop()
+        if not transport.is_closing():
+            self._limit(HEADER_SECONDS)
+
+    def drop(self) -> None:
+        """Close this connection at once, also if its response is not read."""
+        self._cancel()
+        self._end_looks()
+        self.waiting.pop(self, None)
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection that has ended."""
+        self._cancel()
+        self._end_looks()
+        self.waiting.pop(self, None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request, and start or end its time limits."""
+        super().data_received(data)
+        self._follow_request()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request: uvicorn limits the time until its first byte."""
+        if self.conn.their_state is not h11.SEND_BODY:  # a body may be refused unread
+            self._cancel()
+        self._wait_for_reader()
+        super().on_response_complete()
+        self._came_early = not self.cycle.response_complete
+        if self._came_early:
+            self._follow_request()
+
+    def _follow_request(self) -> None:
+        """Start or end the time limits of a request, by what has arrived of it."""
+        state = self.conn.their_state
+        if self.transport.is_closing():
+            self._wait_for_reader()
+        elif state is h11.SEND_BODY:
+            if not self._has_headers:
+                self._has_headers = True
+                self.waiting.pop(self, None)
+                self.waiting[self] = None  # at the end: it has begun to ask
+                self._limit(BODY_SECONDS)
+        elif state is h11.IDLE:
+            self._has_headers = False
+            self.waiting.setdefault(self)
+            if self._timer is None:
+                self._limit(HEADER_SECONDS)
+        else:  # the request is complete
+            self._has_headers = False
+            self._cancel()
+            if self.cycle.response_complete or self._unread or self._came_early:
+                self.waiting.setdefault(self)
+            else:
+                self.waiting.pop(self, None)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a malformed request; close the connection if its response has begun."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Limit the time for which the client reads nothing."""
+        super().pause_writing()
+        if self._look is None:
+            self._look_at_reader()
+
+    def resume_writing(self) -> None:
+        """Note that the client has read."""
+        super().resume_writing()
+        self._idle_looks = 0
+
+    def _wait_for_reader(self) -> None:
+        """Let another connection displace this one, and see whether its client reads."""
+        self.waiting.setdefault(self)
+        if self._look is None:
+            self._look_at_reader()
+
+    def _look_at_reader(self) -> None:
+        """Drop the connection if its client has read nothing in the last `LOOKS` looks."""
+        before, self._unread = self._unread, self.transport.get_write_buffer_size()
+        read = self._unread < before or not before
+        self._idle_looks = 0 if read else self._idle_looks + 1
+        self._end_looks()
+        if self._idle_looks >= LOOKS:
+            self.drop()
+        elif self._unread:
+            self._look = self.loop.call_later(WRITE_SECONDS / LOOKS, self._look_at_reader)
+
+    def _end_looks(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+
+    def _limit(self, seconds: float) -> None:
+        self._cancel()
+        self._timer = self.loop.call_later(seconds, self.drop)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def limited_protocol(connections: int) -> type[LimitedProtocol]:
+    """Return the protocol for at most so many connections, or fewer if files are short.
+
+    A connection is an open file, and the system limits their number. The limit is raised as far
+    as the system allows; `SPARE_FILES` of it are left for other uses.
+    """
+    most = min(connections, raise_file_limit(connections + SPARE_FILES) - SPARE_FILES)
+    return type("LimitedHttp", (LimitedProtocol,), {"most": max(most, 1), "waiting": {}})
+
+
+def raise_file_limit(
+    wanted: int,
+    read: Callable[[int], tuple[int, int]] = resource.getrlimit,
+    write: Callable[[int, tuple[int, int]], Any] = resource.setrlimit,
+) -> int:
+    """Raise the limit of open files to ``wanted`` if it is lower; return the limit.
+
+    Example:
+        >>> raise_file_limit(2000, lambda _: (1024, 4096), lambda *_: None)
+        2000
+        >>> raise_file_limit(9000, lambda _: (1024, 4096), lambda *_: None)
+        4096
+    """
+    soft, hard = read(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted if soft == resource.RLIM_INFINITY else soft
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    try:
+        write(resource.RLIMIT_NOFILE, (most, hard))
+    except (OSError, ValueError):
+        return soft
+    return most

@@ -1,0 +1,141 @@
+"""The threads of a server, in lanes: no kind of work waits for the threads of another kind.
+
+The event loop itself answers `/health` and `/ready`, and every request that waits. Work that
+reads the store or computes a price runs in a thread. If all such work shared one pool, a few
+slow requests could take all of its threads, and token checks, the acts of owners and the health
+check would wait behind them. So each kind of work has a `Lane`: a few threads of its own, and a
+limit on the number of requests that wait for them. The threads of a lane go to the principals
+in turn, and nobody has all of them: a price can take seconds to compute, and an analyst who
+asks for a hundred of them must not delay others.
+
+There are few threads in all, because Python runs one of them at a time: the event loop waits
+for each busy thread in turn before it can answer a health check.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from threading import Lock
+from typing import TypeVar
+
+from tacit.server.places import Places
+from tacit.server.refusal import Refusal, Refused, Told
+
+Made = TypeVar("Made")
+
+RETRY_SECONDS = "2"
+"""Value of the header Retry-After for a server that is busy."""
+
+TOKEN_SECONDS = 5.0
+"""Seconds after which a token that could not be checked is answered with 503."""
+
+
+class Lane:
+    """A few threads for one kind of work, and a limit on the requests that wait for them.
+
+    Example:
+        >>> lane = Lane("prices", threads=1, most_waiting=10)
+        >>> asyncio.run(lane.run(lambda: 6 * 7))
+        42
+        >>> lane.close()
+    """
+
+    def __init__(
+        self, name: str, *, threads: int, most_waiting: int, of_one: int | None = None
+    ) -> None:
+        self.name = name
+        self._most = threads + most_waiting
+        self._inside = 0
+        self._lock = Lock()
+        self._turns = Places(threads, of_one)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"tacit {name}")
+
+    @property
+    def inside(self) -> int:
+        """The number of pieces of work that run in this lane, or wait for a thread."""
+        return self._inside
+
+    async def run(
+        self,
+        work: Callable[[], Made],
+        seconds: float | None = None,
+        *,
+        who: str | None = None,
+    ) -> Made:
+        """Run ``work`` in a thread of this lane, and return its result.
+
+        ``who`` is the principal for whom it is done, if the caller is known: then it waits for
+        their turn. Raise `Refused` with status 503 if too many requests wait, or if there is no
+        result after ``seconds``. Work that has begun then continues, and still counts for the
+        limit.
+        """
+        with self._lock:
+            if self._inside >= self._most:
+                raise Refused(busy())
+            self._inside += 1
+        if who is None:
+            return await self._submit(work, seconds)
+        async with AsyncExitStack() as turn:
+            try:
+                await turn.enter_async_context(self._turns.take(who))
+            except BaseException:
+                self._leave()
+                raise
+            return await self._submit(work, seconds)
+
+    async def _submit(self, work: Callable[[], Made], seconds: float | None) -> Made:
+        try:
+            future = self._threads.submit(work)
+        except BaseException:
+            self._leave()
+            raise
+        future.add_done_callback(self._leave)
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.wrap_future(future)
+        except TimeoutError:
+            if future.done() and not future.cancelled():
+                raise  # the work itself raised it
+            raise Refused(busy()) from None
+
+    def close(self) -> None:
+        """Accept no more work. Work that runs continues to its end."""
+        self._threads.shutdown(wait=False)
+
+    def _leave(self, _: Future[Made] | None = None) -> None:
+        with self._lock:
+            self._inside -= 1
+
+
+def busy() -> Refusal:
+    """Return the error for a request that a server has no thread for; nothing was charged."""
+    told = Told(
+        code="server_busy",
+        message="The server is busy, and did nothing for this request.",
+        next="Send the same request again later, with the same Idempotency-Key.",
+    )
+    return Refusal(503, told, {"Retry-After": RETRY_SECONDS})
+
+
+class Lanes:
+    """All lanes of a server, apart from the threads that wait for its workers."""
+
+    def __init__(self) -> None:
+        self.tokens = Lane("tokens", threads=4, most_waiting=2000)
+        """Token checks: one or a few reads of the store."""
+        self.free = Lane("free", threads=4, most_waiting=500, of_one=3)
+        """Quotes, explanations, budgets and stored releases."""
+        self.owners = Lane("owners", threads=2, most_waiting=100, of_one=1)
+        """Acts of owners, such as a freeze."""
+        self.audit = Lane("audit", threads=1, most_waiting=20)
+        """Reads of whole chains, which take long: one at a time."""
+        self.prices = Lane("prices", threads=4, most_waiting=2000, of_one=3)
+        """Prices of questions that will be charged, and searches for stored answers."""
+        self.waits = Lane("waits", threads=2, most_waiting=2000)
+        """Looking whether an answer that another server computes is stored."""
+
+    def close(self) -> None:
+        """Close all lanes."""
+        for lane in vars(self).values():
+            lane.close()

@@ -1,0 +1,248 @@
+"""Connections that ask nothing are closed, and displace nobody who asks."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack, contextmanager
+from threading import Thread
+
+import pytest
+import requests
+import uvicorn
+from conftest import Bar
+from fastapi import FastAPI, Request
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from tacit.server import connections
+from tacit.server.connections import limited_protocol
+
+MOST = 20
+HALF_OPEN = 60
+SOON = 0.3
+"""Seconds of the time limits in these tests."""
+
+HEADERS = b"POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n"
+
+
+@pytest.fixture(autouse=True)
+def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HEADER_SECONDS", "BODY_SECONDS", "WRITE_SECONDS"):
+        monkeypatch.setattr(connections, name, SOON)
+
+
+@contextmanager
+def running(protocol: type[H11Protocol]) -> Iterator[int]:
+    """A small app behind ``protocol``; its port."""
+    with counting(protocol) as (port, _):
+        yield port
+
+
+@contextmanager
+def counting(protocol: type[H11Protocol]) -> Iterator[tuple[int, AbstractSet[object]]]:
+    """A small app behind ``protocol``; its port, and the connections that it has open."""
+    app = FastAPI()
+
+    @app.post("/echo")
+    async def echo(request: Request) -> int:
+        return len(await request.body())
+
+    @app.post("/refuse")
+    async def refuse() -> str:
+        return "it reads no body"
+
+    asked: set[object] = set()
+
+    @app.get("/slow")
+    async def slow(request: Request) -> None:
+        if request.client in asked:  # the second request of a connection
+            await asyncio.sleep(5)
+        asked.add(request.client)
+
+    @app.get("/large")
+    async def large() -> str:
+        return "x" * 30_000_000
+
+    config = uvicorn.Config(app, port=0, http=protocol, log_level="critical", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1], server.server_state.connections
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def is_closed(line: socket.socket, seconds: float = 10.0) -> bool:
+    """Whether the server closes a connection within this time."""
+    line.settimeout(seconds)
+    try:
+        while line.recv(2**16):
+            pass
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /ec",
+        HEADERS,
+        HEADERS + b"\r\n",
+        HEADERS + b"\r\n12345",
+        HEADERS + b"\r\n1234567890POST /ec",
+        HEADERS + b"\r\n1234567890" + HEADERS + b"\r\n12345",
+    ],
+    ids=[
+        "nothing",
+        "half a line",
+        "half of the headers",
+        "no body",
+        "half a body",
+        "the next",
+        "half of the next body",
+    ],
+)
+def test_a_request_that_does_not_arrive_is_ended(sent: bytes, bar: Bar) -> None:
+    for protocol, wanted in ((limited_protocol(MOST), True), (H11Protocol, False)):
+        if sent.endswith(b"POST /ec") and protocol is H11Protocol:
+            continue  # uvicorn's own limit after a response is 5 seconds
+        with running(protocol) as port, socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(sent)
+            found = is_closed(line, 10.0 if wanted else 4 * SOON)
+        name = "ours" if wanted else "lie, uvicorn's own"
+        bar(f"{name}: closed after {len(sent)} bytes", found, wanted, found is wanted)
+
+
+GET = b"GET /large HTTP/1.1\r\nHost: here\r\n\r\n"
+UNREAD = {
+    "one response": GET,
+    "the last response": GET.replace(b"Host", b"Connection: close\r\nHost"),
+    "many responses": 5 * GET,
+    "HTTP/1.0": b"GET /large HTTP/1.0\r\n\r\n",
+    "a malformed request after a response": GET + b"nonsense\r\n\r\n",
+}
+
+
+def ask_without_reading(port: int, sent: bytes) -> socket.socket:
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.connect(("127.0.0.1", port))
+    line.sendall(sent)
+    return line
+
+
+def comes(true: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Whether something is true within this time."""
+    ends = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_client_that_does_not_read_is_ended(name: str, bar: Bar) -> None:
+    for protocol, wanted in ((limited_protocol(MOST), True), (H11Protocol, False)):
+        with counting(protocol) as (port, opened):
+            line = ask_without_reading(port, UNREAD[name])
+            assert comes(lambda: len(opened) == 1)
+            found = comes(lambda: not opened, 20.0 if wanted else 8 * SOON)
+            line.close()
+        said = "ours" if wanted else "lie, uvicorn's own"
+        bar(f"{said}: {name}, unread, is closed", found, wanted, found is wanted)
+
+
+def test_a_client_that_reads_slowly_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "WRITE_SECONDS", 1.0)
+    size, began = 0, time.monotonic()
+    with (
+        running(limited_protocol(MOST)) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=20) as line,
+    ):
+        line.sendall(GET)
+        while size < 30_000_000:
+            part = line.recv(2**19)
+            assert part, "the connection was closed"
+            size += len(part)
+            time.sleep(0.05)
+    assert time.monotonic() - began > 2.0
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        GET.replace(b"Host", b"Connection: close\r\nHost"),
+        HEADERS + b"\r\n12345",
+        HEADERS.replace(b"echo", b"refuse") + b"\r\n12345",
+        2 * b"GET /slow HTTP/1.1\r\nHost: here\r\n\r\n",
+    ],
+    ids=["an unread response", "half a body", "half a body after a refusal", "two at once"],
+)
+def test_connections_that_are_held_displace_each_other(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HEADER_SECONDS", "BODY_SECONDS", "WRITE_SECONDS"):
+        monkeypatch.setattr(connections, name, 60.0)
+    with counting(limited_protocol(3)) as (port, opened), ExitStack() as closing:
+        for _ in range(3):
+            closing.enter_context(ask_without_reading(port, sent))
+        assert comes(lambda: len(opened) == 3)
+        time.sleep(SOON)
+        for _ in range(3):  # whoever asks is not shut out
+            reply = requests.post(f"http://127.0.0.1:{port}/echo", b"x", timeout=10)
+            assert reply.json() == 1
+
+
+def test_a_malformed_body_after_a_refusal_is_no_error_of_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chunked = b"POST /refuse HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with (
+        running(limited_protocol(MOST)) as port,
+        socket.create_connection(("127.0.0.1", port)) as line,
+    ):
+        line.sendall(chunked)
+        assert b"200 OK" in line.recv(1000)
+        line.sendall(b"no length\r\n")
+        assert is_closed(line)
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
+
+
+def test_an_ordinary_request_is_not_ended_and_a_slow_one_may_take_its_time() -> None:
+    with running(limited_protocol(MOST)) as port, requests.Session() as session:
+        for _ in range(3):
+            reply = session.post(f"http://127.0.0.1:{port}/echo", b"x" * 10**5, timeout=30)
+            assert reply.json() == 10**5
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            for part in (HEADERS, b"\r\n12345", b"67890"):
+                line.sendall(part)
+                time.sleep(SOON / 3)
+            assert b"200 OK" in line.recv(1000)
+
+
+def test_half_open_connections_displace_each_other(
+    monkeypatch: pytest.MonkeyPatch, bar: Bar
+) -> None:
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 60.0)
+    with running(limited_protocol(MOST)) as port, ExitStack() as closing:
+        held = [
+            closing.enter_context(socket.create_connection(("127.0.0.1", port)))
+            for _ in range(HALF_OPEN)
+        ]
+        time.sleep(0.5)
+        reply = requests.post(f"http://127.0.0.1:{port}/echo", b"x", timeout=30)
+        assert reply.json() == 1
+        closed = sum(is_closed(line, 0.05) for line in held)
+    name = f"{HALF_OPEN} half-open connections, {MOST} allowed: closed"
+    wanted = HALF_OPEN - MOST
+    bar(name, closed, f"at least {wanted}", closed >= wanted)

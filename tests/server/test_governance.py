@@ -1,0 +1,184 @@
+"""Owners decide over HTTP with their own sign-in, and analysts ask for more."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import BUDGET, COUNT, Server, make_project, serving
+
+from tacit.client import connect
+from tacit.errors import InvalidValue
+from tacit.ledger import budget, group_quotas
+from tacit.server.token_policy import Role, TokenScope
+from tacit.session.project import apply_project, open_project
+
+HERE = "/v1/ledger/patients"
+TWO = {'owners = ["olga"]': 'owners = ["olga", "omar"]'}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return make_project(tmp_path, changed=TWO)
+
+
+@pytest.fixture
+def server(file: Path) -> Iterator[Server]:
+    with serving(file) as running:
+        yield running
+
+
+def post(server: Server, token: str, path: str, **body: Any) -> tuple[int, Any]:
+    answer = server.call("POST", HERE + path, token, json=body)
+    return answer.status_code, answer.json()
+
+
+def owner(server: Server, who: str = "olga") -> str:
+    return server.token(who, Role.OWNER)
+
+
+def asked(server: Server, who: str, number: int) -> int:
+    """The status of one of many questions, each of epsilon 0.1."""
+    return server.ask(server.token(who), f"{COUNT} WHERE id > {number}").status_code
+
+
+# ------------------------------------------------------------------ proposals
+
+
+def test_a_second_owner_approves_a_raise_with_their_own_sign_in(file: Path) -> None:
+    file.write_text(file.read_text().replace(BUDGET, BUDGET.replace("3", "4")))
+    apply_project(file, by="olga")
+    file.write_text(file.read_text().replace(BUDGET.replace("3", "4"), BUDGET))
+    with serving(file) as server:
+        ledger = server.curator.home.ledger
+        before = ledger.status("patients").cap
+        olga, omar = owner(server), owner(server, "omar")
+        told = server.call("GET", f"{HERE}/proposals", omar).json()
+        (waits,) = told["proposals"]
+        assert (waits["decision"], waits["by"]) == ("cap raised", "olga")
+        approve = f"/proposals/{waits['number']}/approve"
+        assert post(server, olga, approve)[0] == 403  # not by whoever proposed it
+        oscar = owner(server, "oscar")
+        assert post(server, oscar, approve)[0] == 404
+        # and olga cannot issue herself a token of the other owner
+        new = {"principal": "omar", "role": "owner", "datasets": ["people"]}
+        assert server.call("POST", "/v1/tokens", olga, json=new).status_code == 403
+        assert ledger.status("patients").cap == before
+        assert post(server, omar, approve)[0] == 200
+        assert ledger.status("patients").cap.amount > before.amount
+        assert post(server, omar, approve)[0] == 404
+        assert server.call("GET", f"{HERE}/proposals", omar).json()["proposals"] == []
+        ledger.verify("patients")
+
+
+# ------------------------------------------------------------------ quotas and teams
+
+
+def test_a_team_has_one_quota_for_all_of_its_members(server: Server) -> None:
+    olga = owner(server)
+    assert post(server, olga, "/quotas", holder="@lab", epsilon="0.11")[0] == 200
+    assert asked(server, "ann", 1) == 200  # nobody is a member yet
+    for who in ("ann", "bob"):
+        assert post(server, olga, "/teams/join", team="@lab", principal=who)[0] == 200
+    assert asked(server, "ann", 2) == 200
+    assert asked(server, "bob", 3) == 402
+    assert asked(server, "cy", 3) == 200
+    told = server.call("GET", f"{HERE}/teams", olga).json()
+    assert told["teams"] == {"@lab": ["ann", "bob"]}
+    assert post(server, olga, "/teams/leave", team="@lab", principal="bob")[0] == 200
+    assert asked(server, "bob", 4) == 200
+    assert asked(server, "ann", 4) == 200  # the same question again is free
+    assert asked(server, "ann", 5) == 402
+    held = server.call("GET", f"{HERE}/quotas", olga).json()["quotas"]
+    quotas = {each["holder"]: each["quota"] is not None for each in held}
+    assert quotas == {"@lab": True, "ann": False, "bob": True, "cy": False}
+    server.curator.home.ledger.verify("patients")
+
+
+def test_a_team_that_nobody_counts_for_limits_nobody(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    olga = owner(server)
+    post(server, olga, "/quotas", holder="@lab", epsilon="0.05")
+    post(server, olga, "/teams/join", team="@lab", principal="ann")
+    assert asked(server, "ann", 1) == 402
+    for module in (budget, group_quotas):
+        monkeypatch.setattr(module, "sort_holders", lambda principal, _: (principal,))
+    assert asked(server, "ann", 1) == 200
+
+
+def test_a_quota_that_an_owner_sets_is_held_and_survives_a_restart(file: Path) -> None:
+    with serving(file) as server:
+        olga = owner(server)
+        status, told = post(server, olga, "/quotas", holder="bob", epsilon="0.11")
+        assert (status, told["holder"]) == (200, "bob")
+        assert [asked(server, "bob", each) for each in (1, 2)] == [200, 402]
+        assert post(server, olga, "/quotas", holder=None, epsilon="0.11")[0] == 200
+        assert [asked(server, "cy", each) for each in (3, 4)] == [200, 402]
+        for wrong in ({"epsilon": 0}, {}, {"epsilon": 1, "rho": 1}, {"epsilon": "x"}):
+            assert post(server, olga, "/quotas", holder="bob", **wrong)[0] == 422
+        assert post(server, olga, "/quotas", epsilon=1)[0] == 422  # for whom?
+        status, told = post(server, olga, "/quotas", holder="bob")
+        assert (status, "as an epsilon or a rho" in told["error"]["message"]) == (422, True)
+    # the file has another quota for bob, and the ledger decides
+    with serving(file) as server:
+        assert asked(server, "bob", 5) == 402
+
+
+# ------------------------------------------------------------------ requests
+
+
+def test_an_analyst_asks_for_more_and_an_owner_decides(server: Server) -> None:
+    olga, bob = owner(server), server.token("bob", scope=TokenScope(("visits",)))
+    post(server, olga, "/quotas", holder="bob", epsilon="0.05")
+    assert asked(server, "bob", 1) == 402
+    status, told = post(server, bob, "/requests", epsilon="0.11", reason="a second wave")
+    assert status == 201
+    number = told["number"]
+    assert asked(server, "bob", 1) == 402
+    assert post(server, bob, "/requests", epsilon="0.3")[0] == 422  # one is open
+    assert post(server, bob, f"/requests/{number}/grant")[0] == 403
+    (seen,) = server.call("GET", f"{HERE}/requests", olga).json()["requests"]
+    assert (seen["principal"], seen["reason"]) == ("bob", "a second wave")
+    assert server.call("GET", f"{HERE}/requests", bob).json()["requests"] == [seen]
+    ann = server.token("ann")
+    assert server.call("GET", f"{HERE}/requests", ann).json()["requests"] == []
+    assert post(server, olga, f"/requests/{number}/grant")[0] == 200
+    assert [asked(server, "bob", each) for each in (1, 2)] == [200, 402]
+    number = post(server, bob, "/requests", epsilon="1")[1]["number"]
+    assert post(server, olga, f"/requests/{number}/decline")[0] == 200
+    assert asked(server, "bob", 2) == 402
+    number = post(server, bob, "/requests", epsilon="1")[1]["number"]
+    assert post(server, olga, f"/requests/{number}/grant", delta="1e-9")[0] == 422
+    assert post(server, olga, f"/requests/{number}/grant", epsilon="0.15")[0] == 200
+    assert [asked(server, "bob", each) for each in (2, 3)] == [200, 402]
+    server.curator.home.ledger.verify("patients")
+
+
+def test_a_client_and_a_session_ask_for_more_in_the_same_way(
+    file: Path, server: Server
+) -> None:
+    ledger = server.curator.home.ledger
+    wanted = {"epsilon": "1.5", "reason": "a second wave"}
+    with connect(server.address, token=server.token("bob")) as remote:
+        number = remote.request_quota("patients", **wanted)
+        with pytest.raises(InvalidValue, match="is still open"):
+            remote.request_quota("patients", **wanted)
+    asked = ledger.quota_requests("patients")[number]
+    ledger.decline_quota("patients", number, by="olga")
+    with open_project(file, principal="bob", environment={}) as local:
+        again = local.request_quota("patients", **wanted)
+    assert replace(ledger.quota_requests("patients")[again], at=0) == replace(asked, at=0)
+
+
+def test_requests_are_about_populations_in_reach(server: Server) -> None:
+    bob = server.token("bob", scope=TokenScope(("shifts",)))
+    assert post(server, bob, "/requests", epsilon="2")[0] == 404
+    reach = server.token("bob")
+    assert post(server, reach, "/requests", epsilon="2", team="@lab")[0] == 422
+    assert post(server, reach, "/requests", epsilon="2", reason="x" * 201)[0] == 422
+    nobody = server.token("cy")
+    status, told = post(server, nobody, "/requests", epsilon="2")
+    assert status == 422
+    assert "No quota limits cy" in told["error"]["message"]
