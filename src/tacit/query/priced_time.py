@@ -29,6 +29,9 @@ DIGITS = 3
 """Digits of the rho of a delay, which is rounded down, so that few tables of delays are
 computed. A delay is then up to 0.5% longer."""
 
+LEAST_RHO, MOST_RHO = Fraction(1, 10**12), Fraction(1)
+"""The least and the most rho of a delay. More would not shorten it by a step."""
+
 UNPROTECTED = (
     "nobody who could learn from it sees when the answer arrives, because the time of answers "
     "is open"
@@ -151,7 +154,13 @@ def price_time(time: ServerTime | None, loss: Loss) -> PricedTime | None:
             "The time of this server's answers is delayed, which only a budget in rho with "
             "delta can pay for. Ask an operator to choose another rule in [server.time]."
         )
-    event = _delay_for(_round_down(loss.amount * time.share), time.delta, time.person_ms)
+    paid = min(loss.amount * time.share, MOST_RHO)
+    if paid < LEAST_RHO:
+        raise InvalidValue(
+            f"A rho of {float(loss.amount):.2g} is too small to pay for the time of its answer. "
+            "Ask for more. Nothing was charged."
+        )
+    event = _delay_for(_round_down(paid), time.delta, time.person_ms)
     said = time.measured or "declared, not measured"
     return PricedTime(
         event,

@@ -26,12 +26,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
-from threading import RLock
+from threading import RLock, Thread
 from typing import Any
 
 from tacit.core import Catalog, Loss, Measure, ReleaseDates
@@ -223,8 +224,8 @@ class Worker:
 
         Raises:
             Broken: The attempt failed, because of a row, a limit or a bug. The error says
-                whether noise was drawn. The child has been ended.
-            EngineUnreachable: No noise was drawn. The child has been ended.
+                whether noise was drawn. The child has been killed.
+            EngineUnreachable: No noise was drawn. The child has been killed.
         """
         request = quote.asked | {
             "salt": salt.hex(),
@@ -237,7 +238,7 @@ class Worker:
             try:
                 return self._run(asked, ends, drawing)
             except (Broken, EngineUnreachable):
-                self.close()
+                self.discard()
                 raise
 
     def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
@@ -270,15 +271,33 @@ class Worker:
         """
         with self._lock:
             self._ended |= for_good
-            if self._child is not None:
-                process, pipe = self._child
-                self._child = None
-                process.kill()
+            self._kill()()
+
+    def discard(self) -> None:
+        """Kill the child process, and remove what is left of it in the background.
+
+        How long a process takes to end, and its folder to be removed, depends on how much
+        memory and how many rows they hold. Whoever calls this does not wait for that.
+        """
+        with self._lock:
+            Thread(target=self._kill(), daemon=True).start()
+
+    def _kill(self) -> Callable[[], None]:
+        """Kill the child, and return the function that removes what is left of it."""
+        child, scratch = self._child, self._scratch
+        self._child = self._scratch = None
+        if child is not None:
+            child[0].kill()
+
+        def clean() -> None:
+            if child is not None:
+                process, pipe = child
                 process.join()
                 pipe.close()
-            if self._scratch is not None:
-                self._scratch.close()
-                self._scratch = None
+            if scratch is not None:
+                scratch.close()
+
+        return clean
 
     def _answers_ping(self) -> bool:
         """Return whether the child is alive and responds to a ping."""
@@ -296,7 +315,7 @@ class Worker:
         drawn = waiting = False
         limit = time.monotonic() + self.allowed.seconds if ends is None else ends
         try:
-            _, pipe = self._running()
+            _, pipe = self._running(limit)
             pipe.send_bytes(asked)
             heard = time.monotonic()
             while pipe.poll(max(0.0, limit - time.monotonic())):
@@ -313,6 +332,8 @@ class Worker:
                     raise Broken(said.removeprefix(FAILED).decode(), drawn=drawn)
                 if said == UNREACHED:
                     raise EngineUnreachable(TOLD_UNREACHED)
+        except TimeoutError:  # the limit passed while a child started
+            raise Broken(TIME, drawn=False) from None
         except (OSError, EOFError):
             pass
         else:
@@ -321,7 +342,8 @@ class Worker:
             raise Broken(TIME, drawn=drawn)
         raise Broken(WORKER, drawn=drawn)
 
-    def _running(self) -> tuple[BaseProcess, Connection]:
+    def _running(self, limit: float = inf) -> tuple[BaseProcess, Connection]:
+        """Return the child; start one, and wait for it until ``limit``, if there is none."""
         if self._ended:
             raise EOFError
         if self._child is None:
@@ -334,7 +356,10 @@ class Worker:
             process.start()
             theirs.close()
             self._child = process, ours
-            if not ours.poll(START_SECONDS) or ours.recv_bytes() != READY:
+            seconds = max(0.0, min(START_SECONDS, limit - time.monotonic()))
+            if not ours.poll(seconds):
+                raise TimeoutError if time.monotonic() >= limit else EOFError
+            if ours.recv_bytes() != READY:
                 raise EOFError
         return self._child
 

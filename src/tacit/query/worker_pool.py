@@ -66,6 +66,9 @@ class TimeWatches(TimeWatch):
 
 UNWATCHED = TimeWatch()
 
+REPLACE_SECONDS = 2.0
+"""Seconds after which a new worker takes the place of one whose answer left at the limit."""
+
 
 def now_ns() -> int:
     """Return the time of the monotonic clock in nanoseconds."""
@@ -161,6 +164,20 @@ class LeasedWorker:
         )
 
     @property
+    def leaves_at_limit(self) -> bool:
+        """Whether the answer or the failure leaves at the limit, by a time that was paid for."""
+        return (
+            self._place is not None
+            and self._place.is_paid
+            and self._place.leaves >= self._place.limit
+        )
+
+    @property
+    def limit(self) -> int:
+        """The last moment at which the answer leaves; 0 before the work begins."""
+        return 0 if self._place is None else self._place.limit
+
+    @property
     def is_overdue(self) -> bool:
         """Whether the answer missed a limit by a time that was paid for."""
         return self._place is not None and self._place.is_paid and self._place.late
@@ -186,7 +203,8 @@ class Pool:
 
     A worker stays reserved until its answer leaves, at the deadline or after the delay of the
     ``rule``. Neither the time of an answer nor the time for which other questions wait for a
-    worker then reveals how long the ``engine`` took.
+    worker then reveals how long the ``engine`` took. If a delayed answer leaves at its limit,
+    the worker is replaced, whether its engine was done or not.
     """
 
     def __init__(
@@ -221,7 +239,7 @@ class Pool:
         A child that has died or hangs is replaced first. If none can be started, the engine
         cannot be reached, and nothing is charged. ``watch`` receives the times of the question.
         """
-        worker = self._free.get()
+        worker, leased = self._free.get(), None
         try:
             if not worker.ready():
                 raise EngineUnreachable(UNCHARGED)
@@ -238,7 +256,9 @@ class Pool:
             finally:
                 leased.leave()
         finally:
-            if worker.started:
+            if leased is not None and leased.leaves_at_limit:
+                Thread(target=self._replace, args=(worker, leased.limit), daemon=True).start()
+            elif worker.started:
                 self._free.put(worker)
             else:  # start a new child in the background, so that no question waits for it
                 Thread(target=self._ready, args=(worker,), daemon=True).start()
@@ -271,4 +291,17 @@ class Pool:
 
     def _ready(self, worker: Worker) -> None:
         worker.start()
+        self._free.put(worker)
+
+    def _replace(self, worker: Worker, limit: int) -> None:
+        """Give a place back whose answer left at the ``limit``, with a new child.
+
+        The old child may still run, or be dead, or be idle because its answer only waited for
+        the end of its delay. Nobody paid for this difference. So the child is replaced in each
+        case, and the place comes back after the same number of seconds.
+        """
+        back = limit + round(REPLACE_SECONDS * SECOND)
+        worker.discard()
+        worker.start()
+        time.sleep(max(0, back - now_ns()) / SECOND)
         self._free.put(worker)

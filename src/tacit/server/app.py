@@ -28,7 +28,7 @@ from starlette.types import ASGIApp
 
 from tacit.errors import DeclarationsChanged, TacitError
 from tacit.ledger import wall_clock
-from tacit.project import USUAL, Serving
+from tacit.project import OPEN, USUAL, Serving
 from tacit.query import make_undumpable
 from tacit.server.connections import limited_protocol
 from tacit.server.current_curator import Current, Reload, stays
@@ -96,7 +96,8 @@ def make_app(
     lanes, readiness = Lanes(), Readiness(current)
     people = None if serving.oidc is None else OidcIdentity(serving.oidc, clock, log=log)
     places = {name: len(pool) for name, pool in curator.pools.items()}
-    paid = PaidAnswers(lanes, serving.limits, places)
+    leave_one = serving.time is not None and serving.time.kind != OPEN
+    paid = PaidAnswers(lanes, serving.limits, places, leave_one=leave_one)
     traffic = RequestMetrics()
     metrics = OperatorMetrics(traffic, paid.queue, times)
     operators = OperatorsListener(serving.operators, operators_app(metrics.text, readiness))

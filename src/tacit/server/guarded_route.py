@@ -1,8 +1,8 @@
 """Routes that authenticate the caller before they read anything else of the request.
 
 Every route must declare the roles that may call it; a route without roles cannot be created.
-For each request the guard identifies the caller by the token, checks the role and the rate
-limit, and checks the size of the body. Only then is the body read. If the request then waits
+For each request the guard identifies the caller by the token, checks the rate limit and the
+role, and checks the size of the body. Only then is the body read. If the request then waits
 for more than a second, its token is checked again before anything is done.
 
 A route that is a plain function runs in a thread of its lane (`tacit.server.lanes`), so that it
@@ -109,7 +109,7 @@ def _in_lane(endpoint: Callable[..., Any], name: str) -> Callable[..., Any]:
             caller.check()  # the token may have been revoked while the request waited
             return endpoint(*given, **named)
 
-        return await lane.run(check_and_run, who=caller.principal)
+        return await lane.run(check_and_run, who=caller.account)
 
     return run
 
@@ -140,9 +140,9 @@ async def _admit(request: Request, roles: list[str]) -> WaitingCaller:
                 break
         caller = await lanes.tokens.run(lambda: gate.caller(given), TOKEN_SECONDS)
     log_fields(request)["principal"] = caller.principal
+    request.app.state.rate.check(caller.account)  # before anything is read or planned
     if caller.role not in roles:
         raise Refused(wrong_role(caller.role, roles))
-    request.app.state.rate.check(caller.principal)  # before anything is read or planned
     request.state.caller = caller
     waiting = request.state.waiting = WaitingCaller(caller, lambda: gate.caller(given))
     return waiting
@@ -162,15 +162,23 @@ def _check_size(request: Request) -> None:
 
 
 async def _check_fields(request: Request) -> None:
-    """Refuse a body with very many fields.
+    """Refuse a body with very many fields, or in another encoding than UTF-8.
 
-    Each unknown field is an error of its own, and all of them are found on the event loop.
+    Each unknown field is an error of its own, and all of them are found on the event loop. In
+    another encoding, which a JSON parser recognises by its NUL bytes, `FIELD` would find none.
     """
     try:
         body = await request.body()
     except ClientDisconnect:
         told = Told(code="bad_request", message="The body did not arrive.")
         raise Refused(Refusal(400, told)) from None
+    if b"\0" in body:
+        told = Told(
+            code="bad_request",
+            message="The body is not JSON in UTF-8.",
+            next="Send the body in UTF-8, and write the character NUL as \\u0000.",
+        )
+        raise Refused(Refusal(400, told))
     if len(FIELD.findall(body)) > MOST_FIELDS:
         allowed = f"{MOST_FIELDS} fields at most"
         told = Told(

@@ -137,6 +137,18 @@ class Caller:
     principal: str
     role: Role
     scope: TokenScope
+    token: str = ""
+    """The hash of the token if it is one of ours; empty for a token of the provider."""
+
+    @property
+    def account(self) -> str:
+        """The name under which requests are counted and take turns.
+
+        It is the token, and not only its principal: owners of other populations can issue
+        tokens in anybody's name, and requests with such a token must not use up the limits of
+        the person who has that name.
+        """
+        return f"{self.principal} {self.token}"
 
 
 RECHECK_SECONDS = 1.0
@@ -156,6 +168,7 @@ class WaitingCaller:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.principal = caller.principal
+        self.account = caller.account
         self._caller = caller
         self._again = again
         self._clock = clock
@@ -210,7 +223,7 @@ class Gate:
             if scope.populations is None:  # an earlier version issued it since we started
                 self._fix(token, allowed.scope)
                 scope = TokenScope.of(self._tokens.admit(token, self._clock()).scope)
-            return Caller(allowed.principal, Role(allowed.role), scope)
+            return Caller(allowed.principal, Role(allowed.role), scope, str(hash_of(token)))
         principal, role, scope = self._people.who(token, last=last)
         if not is_principal(principal):
             raise NotPermitted(

@@ -13,6 +13,7 @@ for each busy thread in turn before it can answer a health check.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -34,6 +35,8 @@ TOKEN_SECONDS = 5.0
 class Lane:
     """A few threads for one kind of work, and a limit on the requests that wait for them.
 
+    One principal has at most a quarter of the places to wait.
+
     Example:
         >>> lane = Lane("prices", threads=1, most_waiting=10)
         >>> asyncio.run(lane.run(lambda: 6 * 7))
@@ -46,7 +49,9 @@ class Lane:
     ) -> None:
         self.name = name
         self._most = threads + most_waiting
+        self._most_of_one = threads + -(-most_waiting // 4)
         self._inside = 0
+        self._of: Counter[str] = Counter()
         self._lock = Lock()
         self._turns = Places(threads, of_one)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"tacit {name}")
@@ -71,18 +76,24 @@ class Lane:
         limit.
         """
         with self._lock:
-            if self._inside >= self._most:
+            if self._inside >= self._most or (who and self._of[who] >= self._most_of_one):
                 raise Refused(busy())
             self._inside += 1
         if who is None:
             return await self._submit(work, seconds)
-        async with AsyncExitStack() as turn:
-            try:
-                await turn.enter_async_context(self._turns.take(who))
-            except BaseException:
-                self._leave()
-                raise
-            return await self._submit(work, seconds)
+        self._of[who] += 1
+        try:
+            async with AsyncExitStack() as turn:
+                try:
+                    await turn.enter_async_context(self._turns.take(who))
+                except BaseException:
+                    self._leave()
+                    raise
+                return await self._submit(work, seconds)
+        finally:
+            self._of[who] -= 1
+            if not self._of[who]:
+                del self._of[who]
 
     async def _submit(self, work: Callable[[], Made], seconds: float | None) -> Made:
         try:

@@ -33,12 +33,20 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.25
 class PaidAnswers:
     """The path of paid questions through the queue, the workers and the store.
 
-    ``places`` are the numbers of worker processes, by the names of their engines.
+    ``places`` are the numbers of worker processes, by the names of their engines. With
+    ``leave_one``, no caller has all places of an engine.
     """
 
-    def __init__(self, lanes: Lanes, limits: RequestLimits, places: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        lanes: Lanes,
+        limits: RequestLimits,
+        places: Mapping[str, int],
+        *,
+        leave_one: bool = False,
+    ) -> None:
         self._lanes = lanes
-        self.queue = QuestionQueue(limits, places)
+        self.queue = QuestionQueue(limits, places, leave_one=leave_one)
         self._asked = Flights()
         """Questions by principal and release key: each principal waits once for an answer."""
         self._running = Flights()
@@ -64,7 +72,7 @@ class PaidAnswers:
             Refused: A limit of the queue is reached, or the token is no longer valid. Nothing
                 was charged.
         """
-        who = caller.principal
+        who = caller.account
         with self.queue.enter(who):
             paid, found = await self._lanes.prices.run(
                 lambda: _prepare(caller, prepare, respond), who=who
@@ -137,8 +145,8 @@ class PaidRequest:
 
     @property
     def who(self) -> str:
-        """The principal."""
-        return self.caller.principal
+        """The account under which the caller's questions are counted."""
+        return self.caller.account
 
     def look(self, *, dead: bool = False) -> Response | Stage:
         """Return the answer if it is there, or how far it is (`PaidQuestion.look`)."""

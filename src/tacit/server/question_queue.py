@@ -8,7 +8,10 @@ answer and need one place (`Flights`).
 All limits are numbers of questions: of one principal, about one population, and in all. They do
 not depend on how long a question took, and a question beyond them is refused with 503, before
 it is charged. A free place goes to the principals in turn, so that one of them who sends many
-questions does not delay the others.
+questions does not delay the others. If answers are delayed, a place is held until its answer
+leaves, which can take half a minute: then nobody has all places.
+
+A principal is counted for each token: see `tacit.server.identity.Caller.account`.
 
 Everything here runs on the event loop, which is one thread, so that no lock is needed.
 """
@@ -34,9 +37,14 @@ class QuestionQueue:
     limits count questions, and nothing else.
     """
 
-    def __init__(self, limits: RequestLimits, places: Mapping[str, int]) -> None:
+    def __init__(
+        self, limits: RequestLimits, places: Mapping[str, int], *, leave_one: bool = False
+    ) -> None:
         self._limits = limits
-        self._places = {name: Places(count) for name, count in places.items()}
+        self._places = {
+            name: Places(count, max(1, count - 1) if leave_one else None)
+            for name, count in places.items()
+        }
         self._inside = 0
         self._of_principal: Counter[str] = Counter()
         self._of_population: Counter[str] = Counter()

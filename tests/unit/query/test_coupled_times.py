@@ -42,6 +42,8 @@ LOSS = Loss.zcdp("0.05")
 QUOTE = price(asked(), CATALOG, LOSS, price_time(RULE, LOSS))
 MS, MICRO = 1e-3, Fraction(1, 10**6)
 PLACES, QUESTIONS, FEWER = 2, 100, 40
+KILL, START = 0.03, 0.4
+"""Seconds until a child that still runs has ended, and until a new one responds."""
 BELOW_ALL = Fraction(-(10**6))
 """Milliseconds that every question takes longer than, so that the alarm warns at once."""
 BLOCK = 20
@@ -102,22 +104,34 @@ def neighbour_of(scripts: list[Script], draw: Random) -> list[Script]:
 class ScriptedWorker:
     """A worker that follows the script of the question that it is lent to."""
 
-    started = True
-
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
+        self.started = True
         self.runs: Iterator[tuple[int, Run]] = iter(())
         self.allowed = SimpleNamespace(most_numbers=10**6)
         self.done = 0.0
 
     def ready(self) -> bool:
+        return self.start()
+
+    def start(self) -> bool:
+        self._clock.now += 0 if self.started else START
+        self.started = True
         return True
+
+    def discard(self) -> None:
+        """Kill the child, and wait for nothing."""
+        self.started = False
 
     def run(self, *_: object, ends: float, drawing: Callable[[], None], **__: object) -> bytes:
         number, run = next(self.runs)
+        if not self.started:
+            self._pass(START / MS, ends, drawn=False)
+            self.started = True
         self._pass(run.engine, ends, drawn=False)
         self.done = self._clock.now
         if run.crashes:
+            self.discard()
             raise Broken(WORKER, drawn=False)
         drawing()
         self._pass(run.noise, ends, drawn=True)
@@ -127,7 +141,25 @@ class ScriptedWorker:
         self._clock.now += milliseconds * MS
         if self._clock.now >= ends:
             self._clock.now = ends
+            self.discard()
             raise Broken(TIME, drawn=drawn)
+
+
+class InTheBackground:
+    """A stand-in for `threading.Thread`, whose work takes no time of the thread that starts it.
+
+    ``back`` is the moment at which the last work ended.
+    """
+
+    back = 0.0
+
+    def __init__(self, clock: FakeClock, target: Callable[..., None], args: Any) -> None:
+        self._clock, self._work = clock, partial(target, *args)
+
+    def start(self) -> None:
+        now = self._clock.now
+        self._work()
+        InTheBackground.back, self._clock.now = self._clock.now, now
 
 
 class World:
@@ -150,9 +182,9 @@ class World:
         return TimeAlarm(BELOW_ALL, lambda found: self.see("alarm", found), BLOCK)
 
     def freed(self, place: int) -> float:
-        """When a place is given back: when its lease has ended."""
+        """When a place is given back: when its lease has ended, and its worker is there."""
         del place
-        return self.clock.now
+        return max(self.clock.now, InTheBackground.back)
 
     def metrics(self) -> str:
         """What the public port shows of requests and times."""
@@ -165,6 +197,7 @@ class World:
         self.seen.append((round(self.clock.now * 1e9), *what))
 
     def ask(self, number: int, script: Script) -> None:
+        InTheBackground.back = 0.0
         place = min(range(PLACES), key=lambda each: self.free[each])
         self.clock.now = max(50 + script.arrives * MS, self.free[place])
         self.see("starts", number, place)
@@ -196,6 +229,10 @@ class World:
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     made = FakeClock()
     monkeypatch.setattr(pools, "time", made)
+    monkeypatch.setattr(
+        pools, "Thread", lambda target, args, daemon: InTheBackground(made, target, args)
+    )
+    monkeypatch.setattr(InTheBackground, "back", 0.0)
     monkeypatch.setattr(below_charge, "time", made)
     monkeypatch.setattr(ledgers, "fresh_bytes", bytes)  # equal nonces in both worlds
     return made
@@ -249,6 +286,36 @@ class PlaceBackAtTheResult(World):
 def test_a_place_that_is_given_back_at_the_result_shows(observe: Any) -> None:
     mine, other = both(FEWER)
     assert observe(mine, PlaceBackAtTheResult) != observe(other, PlaceBackAtTheResult)
+
+
+class EndedAtOnce(ScriptedWorker):
+    """A worker that waits until its child has ended, before the failure leaves."""
+
+    def discard(self) -> None:
+        self._clock.now += KILL if self.started else 0
+        super().discard()
+
+
+class EndedBeforeItLeaves(World):
+    def __init__(self, clock: FakeClock, delays: list[int]) -> None:
+        super().__init__(clock, delays)
+        self.workers = [EndedAtOnce(clock) for _ in range(PLACES)]
+        self.pools = [Pool([each], rule=RULE) for each in self.workers]  # type: ignore[list-item]
+
+
+def test_waiting_for_the_end_of_a_child_shows(observe: Any) -> None:
+    mine, other = both(FEWER)
+    assert observe(mine, EndedBeforeItLeaves) != observe(other, EndedBeforeItLeaves)
+
+
+def test_replacing_only_the_children_that_were_not_done_shows(
+    observe: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One person decides whether the engine was done at the limit, and its place comes back."""
+    mine, other = both()
+    never = property(lambda _: False)
+    monkeypatch.setattr(LeasedWorker, "leaves_at_limit", never)
+    assert observe(mine) != observe(other)
 
 
 class EngineTimesInPublic(World):
