@@ -101,6 +101,23 @@ def test_nobody_has_all_places() -> None:
     assert asyncio.run(run()) == ["ann", "ann", "bob", "ann", "ann"]
 
 
+def test_one_place_is_left_for_others_where_answers_are_delayed() -> None:
+    async def taken(queue: QuestionQueue) -> int:
+        places = queue.places("warehouse")
+        tasks = [asyncio.create_task(places.take("ann").__aenter__()) for _ in range(3)]
+        await asyncio.sleep(0)
+        free = places.free
+        for each in tasks:
+            each.cancel()
+        return free
+
+    left = QuestionQueue(LIMITS, {"warehouse": 3}, leave_one=True)
+    assert asyncio.run(taken(left)) == 1
+    assert asyncio.run(taken(QuestionQueue(LIMITS, {"warehouse": 3}))) == 0
+    alone = QuestionQueue(LIMITS, {"warehouse": 1}, leave_one=True)
+    assert asyncio.run(taken(alone)) == 0
+
+
 def test_a_place_is_given_back_whatever_happens_to_the_request() -> None:
     async def run() -> int:
         places = Places(2)

@@ -1,6 +1,7 @@
 """Each kind of work has threads of its own: nobody waits behind another's slow requests."""
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +18,11 @@ from serving import Server, make_project, serving
 
 from tacit.errors import StoreFailed
 from tacit.ledger.ledger import Ledger
+from tacit.project.project import Serving
 from tacit.server.guarded_route import GuardedRoute, open_to
 from tacit.server.lanes import Lane, Lanes
 from tacit.server.refusal import Refused
-from tacit.server.token_policy import Role
+from tacit.server.token_policy import Role, TokenScope
 from tacit.session.session import Session
 
 MANY = 60
@@ -228,6 +230,52 @@ def test_a_body_of_very_many_fields_is_refused_before_each_is_an_error(server: S
     olga = server.token("olga", Role.OWNER)
     asked = {"principal": "ann", "role": "analyst", "datasets": [1] * 50_000}
     assert len(server.call("POST", "/v1/tokens", olga, json=asked).text) < 10**5
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_fields_are_counted_in_every_encoding(server: Server, encoding: str) -> None:
+    """A body of UTF-16 passed the limit, and its errors held the event loop for seconds."""
+    many = json.dumps({f"{number:x}": 1 for number in range(2000)}).encode(encoding)
+    ann, how = server.token("ann"), {"Content-Type": "application/json"}
+    refused = server.call("POST", "/v1/quote", ann, data=many, headers=how)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "bad_request")
+
+
+def test_a_token_in_the_name_of_an_owner_does_not_stop_the_owner(tmp_path: Path) -> None:
+    """Whoever owns other people can issue tokens in anybody's name, and send requests."""
+    settings = Serving(requests_per_minute=5)
+    project = make_project(tmp_path / "clinic")
+    with serving(project, serving=settings) as server:
+        olga = server.token("olga", Role.OWNER)
+        false_one = server.token("olga", Role.AUDITOR, TokenScope(("shifts",)))
+        calls = [server.call("GET", "/v1/status", false_one).status_code for _ in range(7)]
+        assert calls[-1] == 429
+        assert server.call("POST", "/v1/ledger/patients/freeze", olga).status_code == 200
+
+
+def test_requests_for_another_role_are_counted(tmp_path: Path) -> None:
+    with serving(
+        make_project(tmp_path / "clinic"), serving=Serving(requests_per_minute=5)
+    ) as server:
+        ann = server.token("ann")
+        calls = [server.call("GET", "/v1/tokens", ann).status_code for _ in range(7)]
+        assert calls == [403] * 5 + [429] * 2
+
+
+def test_nobody_has_all_places_to_wait_in_a_lane() -> None:
+    async def run() -> list[object]:
+        lane, end = Lane("small", threads=1, most_waiting=4), Event()
+        tasks = [asyncio.create_task(lane.run(end.wait, who="eve")) for _ in range(4)]
+        await asyncio.sleep(0.05)
+        other = asyncio.create_task(lane.run(lambda: "done", who="olga"))
+        await asyncio.sleep(0.05)
+        end.set()
+        return [
+            "refused" if isinstance(each, Refused) else each
+            for each in await asyncio.gather(*tasks, other, return_exceptions=True)
+        ]
+
+    assert asyncio.run(run()) == [True, True, "refused", "refused", "done"]
 
 
 def test_a_server_that_is_not_ready_says_what_is_missing(

@@ -157,7 +157,7 @@ def price_time(time: ServerTime | None, loss: Loss) -> PricedTime | None:
     paid = min(loss.amount * time.share, MOST_RHO)
     if paid < LEAST_RHO:
         raise InvalidValue(
-            f"A rho of {float(loss.amount):.2g} is too small to pay for the time of its answer. "
+            f"A rho of {float(loss.amount):.2g} cannot pay for the time of its answer. "
             "Ask for more. Nothing was charged."
         )
     event = _delay_for(_round_down(paid), time.delta, time.person_ms)

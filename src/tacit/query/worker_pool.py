@@ -165,7 +165,7 @@ class LeasedWorker:
 
     @property
     def leaves_at_limit(self) -> bool:
-        """Whether the answer or the failure leaves at the limit, by a time that was paid for."""
+        """Whether the answer or failure leaves at the limit, by a time that was paid for."""
         return (
             self._place is not None
             and self._place.is_paid

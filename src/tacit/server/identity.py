@@ -137,18 +137,17 @@ class Caller:
     principal: str
     role: Role
     scope: TokenScope
-    token: str = ""
-    """The hash of the token if it is one of ours; empty for a token of the provider."""
 
     @property
     def account(self) -> str:
         """The name under which requests are counted and take turns.
 
-        It is the token, and not only its principal: owners of other populations can issue
-        tokens in anybody's name, and requests with such a token must not use up the limits of
-        the person who has that name.
+        It is the principal with the role and the populations of the token. Owners of other
+        populations can issue tokens in anybody's name, and requests with such a token must not
+        use up the limits of the person who has that name.
         """
-        return f"{self.principal} {self.token}"
+        people = sorted(set(self.scope.populations or ()))
+        return json.dumps([self.principal, self.role.value, people])
 
 
 RECHECK_SECONDS = 1.0
@@ -223,7 +222,7 @@ class Gate:
             if scope.populations is None:  # an earlier version issued it since we started
                 self._fix(token, allowed.scope)
                 scope = TokenScope.of(self._tokens.admit(token, self._clock()).scope)
-            return Caller(allowed.principal, Role(allowed.role), scope, str(hash_of(token)))
+            return Caller(allowed.principal, Role(allowed.role), scope)
         principal, role, scope = self._people.who(token, last=last)
         if not is_principal(principal):
             raise NotPermitted(

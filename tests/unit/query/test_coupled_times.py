@@ -153,7 +153,10 @@ class InTheBackground:
 
     back = 0.0
 
-    def __init__(self, clock: FakeClock, target: Callable[..., None], args: Any) -> None:
+    def __init__(
+        self, clock: FakeClock, *, target: Callable[..., None], args: Any, daemon: bool
+    ) -> None:
+        assert daemon
         self._clock, self._work = clock, partial(target, *args)
 
     def start(self) -> None:
@@ -229,9 +232,7 @@ class World:
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     made = FakeClock()
     monkeypatch.setattr(pools, "time", made)
-    monkeypatch.setattr(
-        pools, "Thread", lambda target, args, daemon: InTheBackground(made, target, args)
-    )
+    monkeypatch.setattr(pools, "Thread", partial(InTheBackground, made))
     monkeypatch.setattr(InTheBackground, "back", 0.0)
     monkeypatch.setattr(below_charge, "time", made)
     monkeypatch.setattr(ledgers, "fresh_bytes", bytes)  # equal nonces in both worlds

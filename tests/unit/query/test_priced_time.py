@@ -172,3 +172,17 @@ def test_the_guarantee_says_what_time_cost_and_assumes() -> None:
 def test_a_release_without_time_keeps_its_bytes() -> None:
     quote = price(parse(QUESTIONS[0], CATALOG), CATALOG, LOSSES[1])
     assert b'"time"' not in encode_release(released_by(quote, (), b"charge"))
+
+
+@pytest.mark.parametrize("amount", ["1e1000", "1" + "0" * 4200, "20", "25"])
+def test_a_loss_of_any_size_has_a_delay(amount: str) -> None:
+    loss = Loss.zcdp(Fraction(amount))
+    priced = price_time(TIME, loss)
+    assert priced is not None
+    assert priced.loss.amount <= min(Fraction(1), loss.amount * TIME.share)
+
+
+@pytest.mark.parametrize("amount", ["1e-330", "1e-4000"])
+def test_a_loss_that_pays_for_no_delay_is_refused(amount: str) -> None:
+    with pytest.raises(InvalidValue, match="cannot pay for the time of its answer"):
+        price_time(TIME, Loss.zcdp(Fraction(amount)))
