@@ -277,7 +277,7 @@ class Worker:
         """Kill the child process, and remove what is left of it in the background.
 
         How long a process takes to end, and its folder to be removed, depends on how much
-        memory and how many rows they hold. Whoever calls this does not wait for that.
+        memory and how many rows they hold. The caller does not wait for that.
         """
         with self._lock:
             Thread(target=self._kill(), daemon=True).start()

@@ -11,7 +11,7 @@ it is charged. A free place goes to the principals in turn, so that one of them 
 questions does not delay the others. If answers are delayed, a place is held until its answer
 leaves, which can take half a minute: then nobody has all places.
 
-What is called a principal here is an account (`tacit.server.identity.Caller.account`): tokens
+A principal here is an account (`tacit.server.identity.Caller.account`): tokens
 in one name, but for another role or for other people, are counted apart.
 
 Everything here runs on the event loop, which is one thread, so that no lock is needed.
