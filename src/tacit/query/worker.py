@@ -119,6 +119,12 @@ TOO_LARGE = (
     "groups or columns, or fit fewer features. Nothing was charged."
 )
 
+TOO_SLOW = (
+    "A worker did not prepare this question within {:g} seconds. Nothing was charged. Ask "
+    "again; if this continues, ask for fewer groups or columns, or tell the operator that the "
+    "time limit of the server is too short."
+)
+
 NICENESS = 5
 """How far a worker stands back behind the server, whose event loop needs little and at once."""
 
@@ -244,18 +250,22 @@ class Worker:
     def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
         """Refuse a quote that the child cannot run for any rows; no row is read.
 
-        Nothing is charged. A child that dies during the rehearsal, or takes longer than the
-        allowed seconds, could not have answered the question either, and is ended.
+        Nothing is charged. A child that dies during the rehearsal could not have answered the
+        question either. One that takes longer than the allowed seconds is ended too: then
+        `EngineUnreachable` is raised, because other work on the machine can be the reason.
         """
         none = {"salt": salt.hex(), "receipt": "", "noted": [], REHEARSE: True}
         asked = json.dumps(quote.asked | none).encode()
         with self._lock:
-            said = b""
+            said, slow = b"", False
             with suppress(OSError, EOFError):
                 _, pipe = self._running()
                 pipe.send_bytes(asked)
-                if pipe.poll(self.allowed.seconds):
-                    said = pipe.recv_bytes()
+                slow = not pipe.poll(self.allowed.seconds)
+                said = b"" if slow else pipe.recv_bytes()
+            if slow:
+                self.discard()
+                raise EngineUnreachable(TOO_SLOW.format(self.allowed.seconds))
             if said == UNREACHED:
                 raise EngineUnreachable(UNCHARGED)
             if said.startswith(REFUSED):
