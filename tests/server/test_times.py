@@ -23,7 +23,8 @@ from tacit.session.project import apply_project, open_for_serving
 from tacit.session.served_time import check_time_rule
 
 OPEN = 'kind = "open"'
-DELAY = 'kind = "delay"\nperson_ms = 2\nmeasured = "2026-11-18 on host 7"\nplaces = 2'
+MEASURED = 'measured = "2026-11-18 on host 7"\nmeasured_ms = 2'
+DELAY = f'kind = "delay"\nperson_ms = 2\n{MEASURED}\nplaces = 2'
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE cost > {}"
 RHO = {"epsilon": None, "rho": "0.05"}
 
@@ -87,7 +88,7 @@ def test_a_quote_says_what_time_costs(server: Server) -> None:
     for route in ("quote", "ask"):
         refused = server.call("POST", f"/v1/{route}", ann, json=little)
         assert refused.status_code == 422
-        assert "Ask for a rho of at least" in refused.json()["error"]["message"]
+        assert "Ask for at least epsilon " in refused.json()["error"]["message"]
     found = server.call("POST", "/v1/quote", ann, json={"sql": COUNT.format(2), "rho": "1e-4"})
     assert found.status_code == 200  # and not refused for a point of its curve
 

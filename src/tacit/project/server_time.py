@@ -22,8 +22,8 @@ DELAY, DEADLINE, OPEN = "delay", "deadline", "open"
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     DELAY: (
-        *("person_ms", "measured", "expected_ms", "share", "delta", "floor_ms", "places"),
-        "deadline",
+        *("person_ms", "measured", "measured_ms", "expected_ms"),
+        *("share", "delta", "floor_ms", "places", "deadline"),
     ),
     DEADLINE: ("deadline", "places"),
     OPEN: ("places",),
@@ -41,10 +41,13 @@ MOST_PLACES = 1024
 
 CHOICES = (
     'Add a section [server.time] with kind = "delay", and run `tacit calibrate`. The other '
-    'rules are kind = "deadline" with deadline = 0.5, and kind = "open", which does not '
-    "protect the time of answers."
+    'rules are kind = "deadline" with deadline = 5, in seconds and at least four times the '
+    'slowest question, and kind = "open", which does not protect the time of answers.'
 )
 """The advice to an operator whose project file has no rule."""
+
+DECLARED = "declared, not measured"
+"""What guarantees say about a ``person_ms`` that no measurement supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class ServerTime:
     person_ms: Fraction = Fraction(1)
     """How far one person moves the time from a question's start to the engine's result."""
     measured: str | None = None
-    """When and where ``person_ms`` was measured; None if it is declared only."""
+    """When, where and how ``measured_ms`` was measured; None if nothing was measured."""
     share: Fraction = Fraction(1, 20)
     """The part of a question's loss that pays for its time."""
     delta: Fraction = Fraction(1, 10**14)
@@ -78,6 +81,19 @@ class ServerTime:
 
     If answers take longer, the server warns. Without it there is no such alarm.
     """
+    measured_ms: Fraction | None = None
+    """The ``person_ms`` that the measurement proposed: a smaller one was not measured."""
+
+    @property
+    def evidence(self) -> str:
+        """How ``person_ms`` is known, as guarantees say it.
+
+        Guarantee: it is the text of a measurement only if ``person_ms`` is at least what that
+        measurement proposed.
+        """
+        if self.measured is None or self.measured_ms is None:
+            return DECLARED
+        return self.measured if self.person_ms >= self.measured_ms else DECLARED
 
     @property
     def step_ns(self) -> int:
@@ -111,7 +127,10 @@ def server_time_of(entry: TomlEntry, seconds: int) -> ServerTime:
     measured = parts["measured"].text() if "measured" in parts else None
     deadline = deadline_of(parts["deadline"], seconds) if "deadline" in parts else None
     if kind.text() == DEADLINE and deadline is None:
-        raise entry.project_error("A deadline is missing: deadline = 0.5.")
+        raise entry.project_error(
+            "A deadline is missing. Write deadline = 5, in seconds: at least four times the "
+            "slowest question."
+        )
     return ServerTime(
         kind.text(),
         measured=measured,
@@ -135,6 +154,7 @@ def deadline_of(entry: TomlEntry, seconds: int) -> float:
 
 _RANGES: Mapping[str, tuple[Fraction, Fraction]] = {
     "person_ms": (Fraction(1, 1000), Fraction(LONGEST_MS)),
+    "measured_ms": (Fraction(1, 1000), Fraction(LONGEST_MS)),
     "share": (Fraction(1, 1000), Fraction(1, 2)),
     "delta": (Fraction(1, 10**15), Fraction(1, 10**6)),
     "floor_ms": (Fraction(0), Fraction(LONGEST_MS)),

@@ -43,7 +43,7 @@ from tacit.query.paid_work import (
     run,
 )
 from tacit.query.post_processing import post_process
-from tacit.query.priced_time import PricedTime, check_delay, price_time
+from tacit.query.priced_time import PricedTime, check_delay, least_delayed, price_time
 from tacit.query.pricing import Advice, advice_on, losses, price, variance
 from tacit.query.quote import (
     Fit,
@@ -106,6 +106,7 @@ __all__ = [
     "expected_errors",
     "finer_questions",
     "fit_parameters",
+    "least_delayed",
     "losses",
     "make_undumpable",
     "nobody",

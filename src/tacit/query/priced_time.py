@@ -17,11 +17,11 @@ from functools import lru_cache
 from math import floor, log10
 from typing import Any, Self
 
-from tacit.accounting import cost_of, least_that
+from tacit.accounting import cost_of, least_that, show_loss
 from tacit.core import DelayNoise, Loss, Measure
 from tacit.errors import InternalError, InvalidValue
 from tacit.noise import LONGEST_REACH, TruncatedDiscreteGaussian
-from tacit.numeric import sqrt_bounds
+from tacit.numeric import plain, sqrt_bounds
 from tacit.numeric.entropy import Entropy
 from tacit.project import DELAY, OPEN, ServerTime
 
@@ -161,30 +161,66 @@ def price_time(time: ServerTime | None, loss: Loss) -> PricedTime | None:
             "Ask for more. Nothing was charged."
         )
     event = _delay_for(_round_down(paid), time.delta, time.person_ms)
-    said = time.measured or "declared, not measured"
     return PricedTime(
         event,
         time.delta,
         time.floor_steps,
         "one person moves the time from a question's start to the engine's result by at most "
-        f"{float(time.person_ms):g} ms ({said})",
+        f"{plain(time.person_ms)} ms ({time.evidence})",
     )
 
 
-def check_delay(time: ServerTime | None, priced: PricedTime | None) -> None:
+def check_delay(
+    time: ServerTime | None, priced: PricedTime | None, conversion_delta: Fraction = Fraction(0)
+) -> None:
     """Refuse a question whose delay would be longer than half of its time limit.
 
-    The less a question pays, the longer is its delay.
+    The less a question pays, the longer is its delay. The least loss is told in epsilon too if
+    the ``conversion_delta`` of the budget is given.
     """
     if time is None or priced is None or priced.event is None:
         return
-    most_ms = Fraction(1000 * time.seconds, 2)
+    most_ms = _longest_ms(time)
     if priced.most_ms > most_ms or priced.event.reach > LONGEST_REACH:
+        least = show_loss(least_delayed(time), conversion_delta)
         raise InvalidValue(
             f"For this loss, the answer would be delayed by up to {_seconds(priced.most_ms)} "
-            f"s, and this server allows {_seconds(most_ms)} s. Ask for a rho of at least "
-            f"{float(_least_amount(time, most_ms)):.2g}. Nothing was charged."
+            f"s, and this server allows {_seconds(most_ms)} s. Ask for at least {least}. "
+            "Nothing was charged."
         )
+
+
+@lru_cache(maxsize=64)
+def least_delayed(time: ServerTime) -> Loss:
+    """Return about the least loss of a question whose delay `check_delay` allows."""
+    steps = _longest_ms(time) / time.person_ms - time.floor_steps
+    reach = min(Fraction(LONGEST_REACH), steps / 2 - 1)
+    rho = LEAST_RHO / time.share
+    while rho < 1 and _delay_of(time, rho).reach > reach:
+        rho *= Fraction(11, 10)
+    return Loss.zcdp(_few_digits(rho))
+
+
+def _longest_ms(time: ServerTime) -> Fraction:
+    """Return half of the time limit of a question, in milliseconds."""
+    return Fraction(1000 * time.seconds, 2)
+
+
+def _delay_of(time: ServerTime, rho: Fraction) -> DelayNoise:
+    """Return the delay of a question that asks for ``rho``."""
+    paid = min(rho * time.share, MOST_RHO)
+    return _delay_for(_round_down(paid), time.delta, time.person_ms)
+
+
+def _few_digits(number: Fraction) -> Fraction:
+    """Return ``number`` with two digits, rounded up.
+
+    Example:
+        >>> _few_digits(Fraction("0.0002412"))
+        Fraction(1, 4000)
+    """
+    unit = Fraction(10) ** (floor(log10(number)) - 1)
+    return -(-number // unit) * unit
 
 
 def _round_down(rho: Fraction) -> Fraction:
@@ -213,17 +249,11 @@ def _delay_for(rho: Fraction, delta: Fraction, step_ms: Fraction) -> DelayNoise:
     return DelayNoise(variance, int(reach), step_ms)
 
 
-@lru_cache(maxsize=64)
-def _least_amount(time: ServerTime, most_ms: Fraction) -> Fraction:
-    """Return about the least rho of a question whose delay is within ``most_ms``."""
-    steps = min(Fraction(LONGEST_REACH), (most_ms / time.person_ms - time.floor_steps) / 2 - 1)
-    rho = Fraction(1, 10**12)
-    while True:
-        event = _delay_for(_round_down(rho * time.share), time.delta, time.person_ms)
-        if event.reach <= steps or rho >= 1:
-            return rho
-        rho *= Fraction(11, 10)
-
-
 def _seconds(milliseconds: Fraction) -> str:
-    return f"{float(milliseconds) / 1000:.2g}"
+    """Return seconds with two digits, as a decimal.
+
+    Example:
+        >>> _seconds(Fraction(207123)), _seconds(Fraction(17))
+        ('210', '0.017')
+    """
+    return plain(Fraction(f"{float(milliseconds) / 1000:.2g}"))

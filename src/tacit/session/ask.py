@@ -127,7 +127,7 @@ def ask(
     returned. The same question again is free, and returns the same bytes.
     """
     quote = price_question(curator, plan, loss)
-    check_delay(curator.time, quote.time)
+    refuse_long_delay(curator, quote)
     release, standing, key = charge_and_answer(curator, quote, request)
     return core.Answer.of(post_process(release, quote.question.post, quote), standing, key)
 
@@ -142,6 +142,12 @@ def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
     most = None if pool is None else pool.most_numbers
     check_size(quote.bound.plan, most, table_times(quote.bound))
     return quote
+
+
+def refuse_long_delay(curator: Curator, quote: Quote) -> None:
+    """Refuse a question whose answer would be delayed for too long, and tell the least loss."""
+    terms = curator.terms(quote.population.name)
+    check_delay(curator.time, quote.time, terms.conversion_delta)
 
 
 AnyQuote = Quote | FitQuote

@@ -21,14 +21,20 @@ from tacit.query import (
     Expected,
     Quote,
     advice_on,
-    check_delay,
     check_sizes,
     coverage,
     expected_errors,
     worst_error,
 )
 from tacit.render import cell, html, text
-from tacit.session.ask import ask, budget_summary, is_stored, price_question, request_for
+from tacit.session.ask import (
+    ask,
+    budget_summary,
+    is_stored,
+    price_question,
+    refuse_long_delay,
+    request_for,
+)
 from tacit.session.curator import Curator
 from tacit.sql import aggregate_text, show
 
@@ -422,7 +428,7 @@ class Question(FrameQuery):
             asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
         loss = status.terms.apply_least_price(asked)
         quote = price_question(self.curator, self.plan, loss)
-        check_delay(self.curator.time, quote.time)
+        refuse_long_delay(self.curator, quote)
         standing = budget_summary(status, quote, paid=True, rho_first=rho is not None)
         return Preview(
             quote,

@@ -16,12 +16,13 @@ from tacit.errors import AnswerLost
 from tacit.ledger import ChargeRequest, LeaseState, StoredRelease
 from tacit.ml.registry import Model, learn_from
 from tacit.numeric import Number
-from tacit.query import FitQuote, Quote, check_delay, post_process
+from tacit.query import FitQuote, Quote, post_process
 from tacit.session.ask import (
     PaidAnswer,
     answer_once,
     price_question,
     quote_of,
+    refuse_long_delay,
     request_for,
     serve_new,
     stored_answer,
@@ -126,7 +127,7 @@ def paid_question(  # noqa: PLR0913 - an amount, or an error, and an idempotency
         epsilon=epsilon, rho=rho, delta=delta, within=within, assume_size=assume_size
     )
     quote = price_question(curator, asked.plan, loss)
-    check_delay(curator.time, quote.time)
+    refuse_long_delay(curator, quote)
 
     def finish(release: Release, standing: BudgetSummary, key: bytes) -> Answer:
         shown = replace(standing, rho_first=rho is not None)

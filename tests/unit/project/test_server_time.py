@@ -29,6 +29,7 @@ def test_every_setting_of_a_delay_is_read() -> None:
         "kind": "delay",
         "person_ms": 0.3,
         "measured": "2026-11-18 on host 7",
+        "measured_ms": "0.2",
         "expected_ms": 50,
         "share": 0.1,
         "delta": "1e-10",
@@ -41,7 +42,26 @@ def test_every_setting_of_a_delay_is_read() -> None:
     assert (time.person_ms, time.share, time.delta) == (F(3, 10), F(1, 10), F(1, 10**10))
     assert (time.measured, time.places, time.deadline) == ("2026-11-18 on host 7", 16, 10.0)
     assert (time.step_ns, time.floor_steps, time.seconds) == (300_000, 24, 30)
-    assert time.expected_ms == 50
+    assert (time.expected_ms, time.measured_ms) == (50, F(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("person_ms", "measured_ms", "is_measured"),
+    [(10, 10, True), (20, 10, True), ("9.999", 10, False), (0.5, 10, False), (10, None, False)],
+)
+def test_a_person_ms_below_what_was_measured_is_only_declared(
+    person_ms: Any, measured_ms: Any, *, is_measured: bool
+) -> None:
+    said = {"kind": "delay", "person_ms": person_ms, "measured": "measured on vm"}
+    time = read(said if measured_ms is None else said | {"measured_ms": measured_ms}).time
+    assert time is not None
+    assert time.evidence == ("measured on vm" if is_measured else "declared, not measured")
+
+
+def test_a_number_of_milliseconds_alone_is_no_measurement() -> None:
+    time = read({"kind": "delay", "measured_ms": 1}).time
+    assert time is not None
+    assert time.evidence == "declared, not measured"
 
 
 def test_a_deadline_is_said_in_either_place_and_not_in_both() -> None:
@@ -63,7 +83,9 @@ def test_open_and_nothing() -> None:
     [
         ({}, "'kind' is missing"),
         ({"kind": "soon"}, "kind must be one of: delay, deadline, open"),
-        ({"kind": "deadline"}, "A deadline is missing"),
+        ({"kind": "deadline"}, "Write deadline = 5, in seconds: at least four times the"),
+        ({"kind": "delay", "measured_ms": 0}, "measured_ms must be from 0.001 to"),
+        ({"kind": "open", "measured_ms": 1}, "'measured_ms' is not a known name"),
         ({"kind": "deadline", "deadline": 61}, "at most `seconds`"),
         ({"kind": "open", "person_ms": 1}, "'person_ms' is not a known name"),
         ({"kind": "deadline", "deadline": 1, "share": 0.1}, "'share' is not a known name"),

@@ -107,13 +107,15 @@ def test_finer_steps_are_shorter_delays() -> None:
 
 def test_a_delay_that_would_be_too_long_is_refused_with_the_least_amount() -> None:
     with pytest.raises(
-        InvalidValue, match=r"allows 30 s. Ask for a rho of at least \d"
+        InvalidValue, match=r"by up to 410 s, and this server allows 30 s. Ask for at least rho"
     ) as error:
         check_delay(TIME, priced(Loss.zcdp("1e-8")))
-    least = float(str(error.value).rpartition("at least ")[2].partition(". ")[0])
-    check_delay(TIME, priced(Loss.zcdp(str(least * 1.1))))
+    least = float(str(error.value).rpartition("at least rho ")[2].partition(". ")[0])
+    check_delay(TIME, priced(Loss.zcdp(f"{least:.9f}")))
     with pytest.raises(InvalidValue, match="Nothing was charged"):
         check_delay(TIME, priced(Loss.zcdp(str(least / 2))))
+    with pytest.raises(InvalidValue, match=rf"at least epsilon \d\.\d+ \(rho {least:f}"):
+        check_delay(TIME, priced(Loss.zcdp("1e-8")), F(1, 10**6))
     check_delay(TIME, None)
     check_delay(None, priced(Loss.zcdp("1e-8")))
 
@@ -154,7 +156,8 @@ def test_a_worker_prices_the_same_question_with_the_same_time(kind: str) -> None
 
 
 def test_the_guarantee_says_what_time_cost_and_assumes() -> None:
-    time = priced(LOSSES[1], ServerTime(DELAY, measured="2026-11-18 on host 7"))
+    host = ServerTime(DELAY, measured="2026-11-18 on host 7", measured_ms=F(1))
+    time = priced(LOSSES[1], host)
     quote = price(parse(QUESTIONS[0], CATALOG), CATALOG, LOSSES[1], time)
     release = released_by(quote, (), b"charge")
     said = " ".join(str(release.guarantee).split())
@@ -167,6 +170,16 @@ def test_the_guarantee_says_what_time_cost_and_assumes() -> None:
     assert cost_of(time.event).rho == release.guarantee.time.amount
     declared = priced(LOSSES[1])
     assert "(declared, not measured)" in declared.assumption
+
+
+def test_a_guarantee_never_says_measured_of_a_smaller_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    edited = ServerTime(DELAY, person_ms=F(1, 2), measured="measured on vm", measured_ms=F(10))
+    assert "at most 0.5 ms (declared, not measured)" in priced(LOSSES[1], edited).assumption
+    # the lie: the text of a measurement is repeated whatever person_ms is
+    monkeypatch.setattr(ServerTime, "evidence", property(lambda time: time.measured))
+    assert "at most 0.5 ms (measured on vm)" in priced(LOSSES[1], edited).assumption
 
 
 def test_a_release_without_time_keeps_its_bytes() -> None:
