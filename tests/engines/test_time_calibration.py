@@ -132,7 +132,7 @@ def test_the_proposal_is_twice_what_was_seen(
 
 def test_a_machine_that_is_too_loud_proposes_nothing(tables: SyntheticTables) -> None:
     loud = measured(tables, 50, 55, 50.1)
-    with pytest.raises(InvalidValue, match="too loud to measure"):
+    with pytest.raises(InvalidValue, match="Other work on this machine disturbs"):
         loud.check()
     measured(tables, 50, 50.1, 50.1).check()
 
@@ -150,7 +150,7 @@ def test_noise_that_also_raises_the_proposal_is_noticed(tables: SyntheticTables)
     movement = calibration._measure(shape, HEAVY, calibration._run_here(shape, sides))
     found = Calibrated((movement,))
     assert abs(movement.control) * 2 <= found.proposal, "the old rule lets it pass"
-    with pytest.raises(InvalidValue, match="too loud to measure"):
+    with pytest.raises(InvalidValue, match="Other work on this machine disturbs"):
         found.check()
 
 
@@ -176,13 +176,73 @@ def test_the_command_proposes_and_saves(
     assert said.exit_code == 0, said.output
     assert "Proposed: person_ms = 0.5 and expected_ms = 100" in said.output
     assert file.read_text() == before
-    said = CliRunner().invoke(main, ["calibrate", "--save", "--project", str(file)])
+    assert "    +0.100     0.220      40.0    -0.010  many rows: SELECT 1" in said.output
+    assert "A question about patients at epsilon 0.5: Of the price, " in said.output
+    assert "The least loss of a question about patients is epsilon " in said.output
+    wanted = ["calibrate", "--save", "--project", str(file)]
+    said = CliRunner().invoke(main, wanted, input="n\n")
+    assert (said.exit_code, file.read_text()) == (1, before)
+    assert 'has kind = "open" in [server.time]. With --save it becomes kind = "delay"' in (
+        said.output
+    )
+    said = CliRunner().invoke(main, [*wanted, "--yes"])
     assert said.exit_code == 0, said.output
+    assert 'The rule was kind = "open", and is kind = "delay" now.' in said.output
     time = read_project(file).serving.time
     assert time is not None
     assert (time.kind, time.person_ms, time.expected_ms) == ("delay", Fraction(1, 2), 100)
     assert time.measured is not None
     assert time.measured.startswith("measured on ")
+    assert ": 100000 rows, a person of 1000 rows, 41 rounds, " in time.measured
+    assert time.evidence == time.measured
+    # a lower person_ms was never measured, whatever the file says about it
+    file.write_text(file.read_text().replace("person_ms = 0.5", "person_ms = 0.2"))
+    time = read_project(file).serving.time
+    assert time is not None
+    assert (time.person_ms, time.evidence) == (Fraction(1, 5), "declared, not measured")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            'kind = "delay"  # a rule\nperson_ms = 1  # assumed; tacit calibrate measures it\n',
+            "person_ms = 0.5  # below measured_ms it counts as declared, not measured\n",
+        ),
+        ('kind = "delay"\nperson_ms = 1  # by olga\n', "person_ms = 0.5  # by olga\n"),
+        (
+            'kind = "deadline"  # no delay\ndeadline = 5  # of all answers\n',
+            "deadline = 5  # seconds after which fits leave\n",
+        ),
+    ],
+)
+def test_saving_leaves_no_comment_that_is_wrong_now(
+    before: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Calibrated((Movement("SELECT 1", HEAVY, 40.0, 0.1, 0.22, -0.01),))
+    monkeypatch.setattr(time_calibration.TimeCalibration, "run", lambda *_: found)
+    catalog_in(tmp_path, TEXT.replace('kind = "open"\n', before))
+    file = tmp_path / "tacit.toml"
+    wanted = ["calibrate", "--save", "--yes", "--project", str(file)]
+    assert CliRunner().invoke(main, wanted).exit_code == 0
+    assert after in file.read_text()
+    assert "# no delay" not in file.read_text()
+
+
+def test_a_deadline_in_short_becomes_that_of_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Calibrated((Movement("SELECT 1", HEAVY, 40.0, 0.1, 0.22, -0.01),))
+    monkeypatch.setattr(time_calibration.TimeCalibration, "run", lambda *_: found)
+    short = "[server]\ndeadline = 2.5"
+    catalog_in(tmp_path, TEXT.replace('[server.time]\nkind = "open"', short))
+    file = tmp_path / "tacit.toml"
+    wanted = ["calibrate", "--save", "--yes", "--project", str(file)]
+    said = CliRunner().invoke(main, wanted)
+    assert "Its deadline now holds for fits only." in said.output
+    time = read_project(file).serving.time
+    assert time is not None
+    assert (time.kind, time.deadline) == ("delay", 2.5)
 
 
 # All places busy ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ machine, or of wall time with all places busy (`tacit.audit.busy_places`). The p
 the largest upper 99% bound of a median difference, rounded up to 1, 2 or 5 times a power of
 ten. Nothing is proposed if the control alone moves by more than half of the proposal, or if
 the bound of its movement is a large share of a question's time: a proposal grows with the noise
-of the machine, so that it alone does not show that the machine was too loud.
+of the machine, so that it alone does not show that other work disturbed the measurement.
 
 A measurement is evidence and not a proof: other data, another machine or a busier one may move
 times further.
@@ -42,6 +42,7 @@ from tacit.engines import DUCKDB, Preparation, question
 from tacit.engines.duckdb import quoted_name
 from tacit.engines.synthetic_duckdb import WRITTEN, SyntheticDuckDB
 from tacit.errors import InvalidValue
+from tacit.numeric import plain
 from tacit.plan import BoundedPlan, bound, canonical
 from tacit.sql import parse
 
@@ -302,8 +303,9 @@ class Calibrated:
         noise = max((each.noise for each in self.movements if each.is_loud), default=None)
         if noise is not None or 2 * Fraction(loudest) > self.proposal:
             raise InvalidValue(
-                f"This machine is too loud to measure: two equal databases differ by up to "
-                f"{noise or loudest:.2g} ms. Stop other work, or use more --rounds."
+                "Other work on this machine disturbs the measurement: two equal databases "
+                f"differ by up to {plain(Fraction(f'{noise or loudest:.2g}'))} ms. Stop it, or "
+                "use more --rounds."
             )
 
 

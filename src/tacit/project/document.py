@@ -24,6 +24,14 @@ from tacit.extras import system_module
 from tacit.numeric import exact
 
 
+WRITERS = {
+    "budget": "tacit budget POPULATION --epsilon 3 --delta 1e-6",
+    "max_groups": "tacit protect DATASET --max-groups 1 --max-rows 10",
+    "max_rows": "tacit protect DATASET --max-groups 1 --max-rows 10",
+}
+"""The commands that write a missing value into the file."""
+
+
 class Fault(Exception):
     """A fault in the project file: the value at ``path`` is wrong or missing."""
 
@@ -63,7 +71,10 @@ class TomlEntry:
     def parts(self) -> Iterator[tuple[str, "TomlEntry"]]:
         """Yield the names and values of a TOML table."""
         if not isinstance(self.value, dict):
-            raise self.project_error(f"{self._called} must be a table of names and values.")
+            raise self.project_error(
+                f"{self._called} must be a table of names and values, as a section "
+                "[part.name] or in braces: name = { this = 1, that = 2 }."
+            )
         for name, value in self.value.items():
             yield name, TomlEntry(value, (*self.path, name))
 
@@ -72,7 +83,10 @@ class TomlEntry:
         for found, entry in self.parts():
             if found == name:
                 return entry
-        raise self.project_error(f"{name!r} is missing in this part of the file. Add it.")
+        command = f", or run `{WRITERS[name]}`" if name in WRITERS else ""
+        raise self.project_error(
+            f"{name!r} is missing in this part of the file. Add it{command}."
+        )
 
     def text(self) -> str:
         """Return the value as a text that is not empty."""
@@ -178,12 +192,22 @@ class ProjectText:
                 return marked[0] - written
         return 1
 
-    def with_value(self, path: tuple[str, ...], value: Any) -> "ProjectText":
+    def comment_of(self, path: tuple[str, ...]) -> str:
+        """Return the comment beside a value, with its #; it is empty if there is none."""
+        item = _find(tomlkit.parse(self.text), path)
+        return "" if item is None else item.trivia.comment
+
+    def with_value(
+        self, path: tuple[str, ...], value: Any, comment: str | None = None
+    ) -> "ProjectText":
         """Return the text with one value changed or added; comments and order stay.
 
+        A new ``comment`` replaces the one beside the value.
+
         Example:
-            >>> ProjectText("tacit.toml", "b = 1  # why").with_value(("b",), 2).text
-            'b = 2  # why'
+            >>> text = ProjectText("tacit.toml", "b = 1  # why")
+            >>> text.with_value(("b",), 2).text, text.with_value(("b",), 2, "measured").text
+            ('b = 2  # why', 'b = 2  # measured')
         """
         document = tomlkit.parse(self.text)
         inner: Any = document
@@ -195,6 +219,10 @@ class ProjectText:
             written = tomlkit.inline_table()
             written.update(value)
             value = written
+        if comment is not None:
+            value = tomlkit.item(value)
+            value.comment(comment)
+            value.trivia.comment_ws = "  "
         inner[path[-1]] = value
         changed = replace(self, text=document.as_string())
         if changed.root().value != document.unwrap():
