@@ -128,7 +128,23 @@ def test_what_cannot_be_begun_is_told_and_nothing_is_written(
     ("words", "told"),
     [
         ("protect nobody --unit a --max-groups 1 --max-rows 1", "no 'nobody' in datasets"),
-        ("protect visits --max-groups 1 --max-rows 1", "by either --unit or --link"),
+        ("protect visits --max-groups 1 --max-rows 1", "does not say yet which person"),
+        ("protect visits --unit id --link patient=p.id", "by either --unit or --link"),
+        ("protect visits --unit id --unique --max-rows 1", "Add --link too"),
+        ("protect visits --unit id --max-rows 1", "'visits' has no max_groups yet"),
+        ("protect visits --unit id --max-groups 1", "Add --max-rows, for example"),
+        (
+            "protect visits --unit person --max-groups 1 --max-rows 1",
+            "has no column 'person', which --unit names; it has id, patient, ward",
+        ),
+        (
+            "protect visits --link person=p.id --max-groups 1 --max-rows 1",
+            "has no column 'person', which --link names",
+        ),
+        (
+            "protect visits --unit id --row-key key --max-groups 1 --max-rows 1",
+            "has no column 'key', which --row-key names",
+        ),
         ("protect visits --link a --max-groups 1 --max-rows 1", "COLUMN=TABLE.COLUMN"),
         ("domain visits.wage 0..1 --source public", "'visits' has no column 'wage'"),
         ("budget staff --epsilon 1", "no 'staff' in populations"),
@@ -144,6 +160,30 @@ def test_what_is_not_there_is_named(tmp_path: Path, words: str, told: str) -> No
     assert refused.exit_code == 1
     assert told in refused.output
     assert file.read_text() == before
+
+
+def test_what_the_file_declares_of_a_person_needs_not_be_said_again(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as owner:
+        owner.execute(MADE[0])
+        owner.execute(MADE[1])
+    file = tmp_path / "tacit.toml"
+    tacit(file, "init", "clinic.duckdb")
+    for words in (
+        "budget people --epsilon 3 --delta 1e-6",
+        "protect patients --unit person --max-groups 1 --max-rows 1",
+        "protect visits --link patient=patients.id --max-groups 2 --max-rows 5",
+        "protect visits --most-rows 30 --most-rows-source policy",
+        "protect patients --row-key id --max-rows-in-all 5 --max-rows 4",
+    ):
+        done = tacit(file, *words.split())
+        assert done.exit_code == 0, done.output
+    catalog = read_project(file).catalog
+    visits, patients = catalog.dataset("visits"), catalog.dataset("patients")
+    assert (visits.limits.max_groups, visits.limits.max_rows) == (2, 5)
+    assert visits.unit.column == "patient"
+    assert visits.most_rows is not None
+    assert (visits.most_rows.rows, patients.row_key) == (30, "id")
+    assert (patients.limits.max_groups, patients.limits.max_rows) == (1, 4)
 
 
 def test_names_that_toml_does_not_take_bare_come_back(tmp_path: Path) -> None:

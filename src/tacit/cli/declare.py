@@ -44,14 +44,12 @@ NEXT = "Saved to {}. Run `tacit apply` to record it."
 @click.option(
     "--max-groups",
     type=int,
-    required=True,
-    help="Most groups of an answer in which one person counts.",
+    help="Most groups of an answer in which one person counts. Needed the first time.",
 )
 @click.option(
     "--max-rows",
     type=int,
-    required=True,
-    help="Most rows of one person that count in each group.",
+    help="Most rows of one person that count in each group. Needed the first time.",
 )
 @click.option("--max-rows-in-all", type=int, help="Most rows of one person that are read.")
 @click.option(
@@ -70,8 +68,8 @@ def protect(  # noqa: PLR0913 - one for each option
     unit: str | None,
     link: str | None,
     unique: bool,
-    max_groups: int,
-    max_rows: int,
+    max_groups: int | None,
+    max_rows: int | None,
     max_rows_in_all: int | None,
     max_length: str | None,
     most_rows: int | None,
@@ -81,18 +79,34 @@ def protect(  # noqa: PLR0913 - one for each option
     one_row: bool,
     project: Path,
 ) -> None:
-    """Declare which person each row of DATASET belongs to, and the per-person limits."""
-    if (unit is None) == (link is None):
-        raise InvalidValue("Declare the person of a row by either --unit or --link.")
+    """Declare which person each row of DATASET belongs to, and the per-person limits.
+
+    What the project file already declares stays as it is, unless another value is given.
+    """
     source, place = project_text_with(project, "datasets", dataset), ("datasets", dataset)
-    source = source.without((*place, "unit")).without((*place, "link"))
+    before = source.root().value["datasets"][dataset]
+    linked = None if link is None else _link(link, unique=unique)
+    if unique and linked is None:
+        raise InvalidValue("--unique is about the column of --link. Add --link too.")
+    _check_person(dataset, before, unit, linked)
+    _check_columns(
+        dataset,
+        before,
+        {"--unit": unit, "--link": linked and linked["column"], "--row-key": row_key},
+    )
+    for name, number in (("max_groups", max_groups), ("max_rows", max_rows)):
+        if number is None and name not in before:
+            raise InvalidValue(
+                f"{dataset!r} has no {name} yet. Add --{name.replace('_', '-')}, for example "
+                f"`tacit protect {dataset} --max-groups 1 --max-rows 10`."
+            )
     if unit is not None:
-        source = source.with_value((*place, "unit"), unit)
-    else:
-        source = source.with_value((*place, "link"), _link(link or "", unique=unique))
-    source = source.with_value((*place, "max_groups"), max_groups)
-    source = source.with_value((*place, "max_rows"), max_rows)
+        source = source.without((*place, "link")).with_value((*place, "unit"), unit)
+    elif linked is not None:
+        source = source.without((*place, "unit")).with_value((*place, "link"), linked)
     more = {
+        "max_groups": max_groups,
+        "max_rows": max_rows,
         "max_rows_in_all": max_rows_in_all,
         "max_length": max_length,
         "min_people": min_people,
@@ -102,11 +116,38 @@ def protect(  # noqa: PLR0913 - one for each option
     for name, value in more.items():
         source = source if value is None else source.with_value((*place, name), value)
     if (most_rows is None) != (most_rows_source is None):
-        raise InvalidValue("Give both or neither of --most-rows and --most-rows-source.")
+        raise InvalidValue(
+            "Give both or neither of --most-rows and --most-rows-source, the public fact from "
+            "which the number is known."
+        )
     if most_rows is not None:
         known = {"rows": most_rows, "source": most_rows_source}
         source = source.with_value((*place, "most_rows"), known)
     write(project, source)
+
+
+def _check_person(
+    dataset: str, before: dict[str, Any], unit: str | None, link: dict[str, Any] | None
+) -> None:
+    """Refuse two ways from a row to its person, and none, if the file has none either."""
+    if unit is not None and link is not None:
+        raise InvalidValue("Declare the person of a row by either --unit or --link, not both.")
+    if unit is None and link is None and not {"unit", "link"} & before.keys():
+        raise InvalidValue(
+            f"{dataset!r} does not say yet which person a row belongs to. Add --unit with the "
+            "column that identifies the person, or --link COLUMN=TABLE.COLUMN."
+        )
+
+
+def _check_columns(dataset: str, before: dict[str, Any], named: dict[str, str | None]) -> None:
+    """Refuse an option that names a column that the dataset does not declare."""
+    columns = before.get("columns", {})
+    for option, name in named.items():
+        if name is not None and name not in columns:
+            raise UnknownName(
+                f"{dataset!r} has no column {name!r}, which {option} names; it has "
+                f"{', '.join(columns)}."
+            )
 
 
 @click.command()
