@@ -23,7 +23,6 @@ from tacit.errors import Conflict, InternalError, InvalidValue
 from tacit.extras import system_module
 from tacit.numeric import exact
 
-
 WRITERS = {
     "budget": "tacit budget POPULATION --epsilon 3 --delta 1e-6",
     "max_groups": "tacit protect DATASET --max-groups 1 --max-rows 10",
@@ -193,7 +192,7 @@ class ProjectText:
         return 1
 
     def comment_of(self, path: tuple[str, ...]) -> str:
-        """Return the comment beside a value, with its #; it is empty if there is none."""
+        """Return the comment after a value, with its #; it is empty if there is none."""
         item = _find(tomlkit.parse(self.text), path)
         return "" if item is None else item.trivia.comment
 
@@ -202,7 +201,7 @@ class ProjectText:
     ) -> "ProjectText":
         """Return the text with one value changed or added; comments and order stay.
 
-        A new ``comment`` replaces the one beside the value.
+        A new ``comment`` replaces the one after the value.
 
         Example:
             >>> text = ProjectText("tacit.toml", "b = 1  # why")

@@ -47,7 +47,7 @@ CHOICES = (
 """The advice to an operator whose project file has no rule."""
 
 DECLARED = "declared, not measured"
-"""What guarantees say about a ``person_ms`` that no measurement supports."""
+"""The words of a guarantee about a ``person_ms`` that no measurement supports."""
 
 
 @dataclass(frozen=True, slots=True)

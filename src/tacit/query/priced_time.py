@@ -175,7 +175,7 @@ def check_delay(
 ) -> None:
     """Refuse a question whose delay would be longer than half of its time limit.
 
-    The less a question pays, the longer is its delay. The least loss is told in epsilon too if
+    The less a question pays, the longer is its delay. The least loss is shown in epsilon too if
     the ``conversion_delta`` of the budget is given.
     """
     if time is None or priced is None or priced.event is None:
