@@ -190,6 +190,8 @@ def test_after_a_late_answer_nothing_about_the_same_people_is_charged_until_an_o
     done = CliRunner().invoke(main, words)
     assert f"{told['missed']} late, " in done.output
     assert ": late, 20" in done.output  # the charge that was, and when
+    late = [line for each in server.log if (line := json.loads(each)).get("below") == "late"]
+    assert f"UTC, receipt {late[-1]['charge']}\n" in done.output
     again = server.ask(bob, epsilon="0.18").json()
     assert f"{told['missed']} late answers were late" in again["guarantee"]
     assert ledger.verify("patients")

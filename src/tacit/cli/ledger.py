@@ -109,14 +109,19 @@ def look(*, project: Path, principal: str, population: str) -> None:
     """Record, as an owner, that you reviewed the late and failed answers.
 
     Nothing is charged about POPULATION until then. Each reviewed charge is listed by its number
-    in the chain. The reason of a failure is not recorded anywhere.
+    in the chain and by its receipt, by which you find it in the server's log. The reason of a
+    failure is not recorded anywhere.
     """
     with project_and_ledger(project) as (_, home):
         seen = home.ledger.look(population, by=principal)
+        receipts = {act.charge: home.ledger.receipt_at(population, act.charge) for act in seen}
         status = home.ledger.status(population)
     for act in seen:
         when = datetime.fromtimestamp(act.at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        click.echo(f"charge {act.charge} of {population}: {MEANING[type(act)]}, {when}")
+        click.echo(
+            f"charge {act.charge} of {population}: {MEANING[type(act)]}, {when}, receipt "
+            f"{receipts[act.charge].hex()}"
+        )
     click.echo(
         f"Review by {principal} recorded. Answers about {population} so far: {status.missed} "
         f"late, {status.failed} failed, {status.retried} run twice. Questions are charged "

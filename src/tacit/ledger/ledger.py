@@ -53,7 +53,16 @@ from tacit.ledger.populations import owners_of
 from tacit.ledger.quotas import HolderStatus
 from tacit.ledger.reserve import ATTEMPTS, Numbers, enter
 from tacit.ledger.sealed_states import Decide, take_turn
-from tacit.ledger.unanswered import Mark, fail, look, miss, park, retry, unreviewed_incidents
+from tacit.ledger.unanswered import (
+    Mark,
+    fail,
+    look,
+    miss,
+    park,
+    receipt_at,
+    retry,
+    unreviewed_incidents,
+)
 from tacit.ledger.verify import ChainVerdict, verify, verify_store
 from tacit.numeric import Number, exact
 from tacit.numeric.entropy import fresh_bytes
@@ -243,6 +252,10 @@ class Ledger:
     def unreviewed_incidents(self, population: str) -> tuple[Mark, ...]:
         """Return the late, failed and retried charges since an owner's last review."""
         return unreviewed_incidents(self._store, population)
+
+    def receipt_at(self, population: str, seq: int) -> bytes:
+        """Return the receipt of the charge in entry ``seq``, as a server's log has it."""
+        return receipt_at(self._store, population, seq)
 
     def wait(self, question: ChargeRequest) -> StoredRelease:
         """Wait for an answer that another process computes.

@@ -16,12 +16,13 @@ import json
 
 from sqlalchemy import bindparam, select, update
 
-from tacit.errors import InvalidValue, NotPermitted
+from tacit.errors import InternalError, InvalidValue, NotPermitted
 from tacit.ledger.budget import find_budget
 from tacit.ledger.chain import ALL_TIME, MARKS, append, hold, walk
-from tacit.ledger.charge import Charge, StoredRelease
+from tacit.ledger.charge import Charge, StoredRelease, receipt_of
 from tacit.ledger.entries import (
     Act,
+    Charged,
     Entry,
     Failed,
     Looked,
@@ -154,6 +155,33 @@ def unreviewed_incidents(store: Store, population: str) -> tuple[Mark, ...]:
     """Return the incidents since an owner's last review. The reasons are not recorded."""
     with store.reading() as work:
         return _marks(work, population, (), 0)[0]
+
+
+def receipt_at(store: Store, population: str, seq: int) -> bytes:
+    """Return the receipt of the charge in entry ``seq`` of a chain, as a server's log has it.
+
+    Raise `InvalidValue` if this entry is not a charge.
+    """
+    with store.reading() as work:
+        entry = next(walk(work, population, seq - 1), None)
+        act = None if entry is None else decode_act(entry.body)
+        if entry is None or not isinstance(act, Charged):
+            raise InvalidValue(f"Entry {seq} of {population!r} is not a charge.")
+        return receipt_of(
+            tuple(
+                entry if name == population else _charge_of(work, name, act.nonce)
+                for name in act.populations
+            )
+        )
+
+
+def _charge_of(work: Work, population: str, nonce: str) -> Entry:
+    """Return the entry of the charge with this nonce, which is in several chains."""
+    for entry in walk(work, population):
+        act = decode_act(entry.body)
+        if isinstance(act, Charged) and act.nonce == nonce:
+            return entry
+    raise InternalError(f"A charge has no entry in the chain of {population!r}.")
 
 
 def _marks(

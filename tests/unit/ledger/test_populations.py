@@ -52,6 +52,8 @@ def test_every_population_is_charged_its_own_price(ledger: Ledger) -> None:
     assert isinstance(charge, Charge)
     assert [entry.population for entry in charge.entries] == ["patients", "staff"]
     assert charge.receipt not in {entry.hash for entry in charge.entries}
+    for entry in charge.entries:
+        assert ledger.receipt_at(entry.population, entry.seq) == charge.receipt
     assert spent(ledger) == (Loss.pure("0.1"), Loss.pure("0.2"))
     kept = ledger.keep(charge, b"42")
     assert ledger.reserve(ask_both("a"), lease_ms=1000) == kept

@@ -88,6 +88,11 @@ def test_a_look_covers_what_it_shows_and_nothing_else(
     monkeypatch.setattr(unanswered, "_marks", slow)
     shown = [act.charge for act in ledger.look("patients", by="olga")]
     assert shown == [charge.entries[0].seq for charge in (first, meanwhile)]
+    receipts = [ledger.receipt_at("patients", place) for place in shown]
+    assert receipts == [first.receipt, meanwhile.receipt]
+    for place in (1, 99):  # the opening of the budget, and nothing at all
+        with pytest.raises(InvalidValue, match=f"Entry {place} of 'patients' is not a charge"):
+            ledger.receipt_at("patients", place)
     assert ledger.unreviewed_incidents("patients") == ()
     last = charged(ledger, "last")
     ledger.fail(last)
