@@ -35,7 +35,7 @@ def test_a_token_is_issued_listed_used_and_revoked(file: Path) -> None:
     )
     token = token.strip()
     _, listed = run(file, "token", "list")
-    assert "analyst ann: people, until " in listed
+    assert "analyst ann: people, at most epsilon 0.2 for a question, until " in listed
     assert token not in listed
     with serving(file) as server:
         assert server.ask(token).status_code == 200
@@ -43,7 +43,28 @@ def test_a_token_is_issued_listed_used_and_revoked(file: Path) -> None:
         assert server.ask(token, "SELECT COUNT(*) AS n FROM visits").status_code == 404
         assert run(file, "token", "revoke", listed[:64])[1].startswith("Token revoked")
         assert server.ask(token).status_code == 401
-    assert run(file, "token", "revoke", token) == (0, "There is no such valid token.\n")
+    code, told = run(file, "token", "revoke", token)
+    assert (code, "There is no such valid token, so nothing was revoked" in told) == (1, True)
+
+
+def test_what_a_token_reaches_is_told_as_it_is(file: Path) -> None:
+    def issue(who: str, role: str) -> str:
+        code, told = run(file, "token", "issue", who, "--role", role)
+        assert code == 0
+        return told
+
+    warned = "eve owns no population: the token reaches nothing until then."
+    assert warned in issue("eve", "owner")
+    for who, role in (("olga", "owner"), ("carl", "operator"), ("ann", "analyst")):
+        assert "owns no population" not in issue(who, role)
+    lines = run(file, "token", "list")[1].splitlines()
+    reached = {line[66:].partition(", until")[0] for line in lines}
+    assert reached == {
+        "owner eve: no dataset",
+        "owner olga: people, visits",
+        "operator carl: no dataset",
+        "analyst ann: people, visits, shifts",
+    }
 
 
 def test_a_team_shares_a_quota_and_an_analyst_asks_for_more(file: Path) -> None:

@@ -2,16 +2,18 @@
 
 import re
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import click
 
 from tacit.cli import options
+from tacit.errors import UnknownName
 from tacit.extras import load
 from tacit.ledger import wall_clock
-from tacit.numeric import exact
+from tacit.numeric import exact, plain
 from tacit.project import Allowance
-from tacit.server import DAY_MS, Role, TokenScope, check_pass
+from tacit.server import DAY_MS, Role, TokenScope, check_pass, owned_by, reached_by
 from tacit.session import project_and_ledger
 from tacit.store import AccessToken, Tokens, hash_of
 
@@ -88,20 +90,35 @@ def issue(  # noqa: PLR0913 - one for each option
         scope = wanted.fix(declared.catalog)
         allowed = AccessToken(who, role, scope.text, until)
         check_pass(allowed, declared.catalog, home.ledger)
+        if role == Role.OWNER and not owned_by(who, declared.catalog, home.ledger):
+            click.echo(
+                f"{who} owns no population: the token reaches nothing until then.", err=True
+            )
         click.echo(Tokens(home.store).issue(allowed))
 
 
 @token.command("list")
 @options.project
 def list_tokens(*, project: Path) -> None:
-    """Show the valid tokens by their ids. An id cannot be used as a token."""
-    with project_and_ledger(project) as (_, home):
+    """Show the valid tokens by their ids, and what each reaches now.
+
+    An id cannot be used as a token.
+    """
+    with project_and_ledger(project) as (declared, home):
         for hash_, allowed in Tokens(home.store).all(wall_clock()).items():
-            scope = ", ".join(TokenScope.of(allowed.scope).datasets or ("all datasets",))
+            reached = reached_by(allowed, declared.catalog, home.ledger)
+            scope, most = ", ".join(reached) or "no dataset", TokenScope.of(allowed.scope).most
             until = datetime.fromtimestamp(allowed.expires / 1000, UTC).date()
+            each = "" if most is None else f", {_most_text(most)}"
             click.echo(
-                f"{hash_.hex()}  {allowed.role} {allowed.principal}: {scope}, until {until}"
+                f"{hash_.hex()}  {allowed.role} {allowed.principal}: {scope}{each}, "
+                f"until {until}"
             )
+
+
+def _most_text(most: Allowance) -> str:
+    name, amount = ("rho", most.rho) if most.epsilon is None else ("epsilon", most.epsilon)
+    return f"at most {name} {plain(amount or Fraction(0))} for a question"
 
 
 @token.command()
@@ -112,6 +129,10 @@ def revoke(*, which: str, project: Path) -> None:
     hash_ = bytes.fromhex(which) if ID.fullmatch(which) else hash_of(which)
     with project_and_ledger(project) as (_, home):
         tokens = Tokens(home.store)
-        known = hash_ in tokens.all(wall_clock())
+        if hash_ not in tokens.all(wall_clock()):
+            raise UnknownName(
+                "There is no such valid token, so nothing was revoked. `tacit token list` "
+                "shows the ids of the valid ones."
+            )
         tokens.revoke_hash(hash_)
-    click.echo("Token revoked." if known else "There is no such valid token.")
+    click.echo("Token revoked.")

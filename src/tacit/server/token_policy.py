@@ -181,6 +181,26 @@ def check_pass(allowed: AccessToken, catalog: Catalog, ledger: Ledger) -> None:
             quota_of(scope.most, ledger.status(people.name))
 
 
+def owned_by(who: str, catalog: Catalog, ledger: Ledger) -> frozenset[str]:
+    """Return the populations of ``catalog`` that ``who`` owns, according to the ledger."""
+    names = (people.name for people in catalog.populations)
+    return frozenset(name for name in names if who in ledger.owners(name))
+
+
+def reached_by(allowed: AccessToken, catalog: Catalog, ledger: Ledger) -> tuple[str, ...]:
+    """Return the datasets that a token reaches now.
+
+    A token of an operator reaches none, and one of an owner only what its owner owns.
+    """
+    if allowed.role == Role.OPERATOR:
+        return ()
+    names = TokenScope.of(allowed.scope).names_in(catalog)
+    if allowed.role != Role.OWNER:
+        return names
+    owned = owned_by(allowed.principal, catalog, ledger)
+    return tuple(name for name in names if catalog.dataset(name).population in owned)
+
+
 Declared = Mapping[str, Numbered]
 """The current declarations of all populations of a ledger, also of those of other projects."""
 
