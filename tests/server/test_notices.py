@@ -149,6 +149,7 @@ def test_a_webhook_that_fails_is_logged_and_stops_nothing(
             "what": "frozen",
             "population": "staff",
             "entry": server.curator.home.ledger.chain_ends()["staff"],
+            "failed": "OtherStatusError",
         }
 
 

@@ -127,6 +127,21 @@ def _imports(key: dict[str, Any]) -> bool:
     return True
 
 
+def _kind_of(error: BaseException) -> str:
+    """Return the name of the class of an error, and of the reason that an URLError has.
+
+    Texts are left out: they may contain what the provider sent.
+
+    Example:
+        >>> from urllib.error import URLError
+        >>> _kind_of(URLError(ConnectionRefusedError(111, "refused")))
+        'URLError: ConnectionRefusedError'
+    """
+    reason = getattr(error, "reason", None)
+    names = [type(error).__name__]
+    return ": ".join(names + [type(reason).__name__] * isinstance(reason, BaseException))
+
+
 class IdentityKeys:
     """The keys of one provider, which a thread fetches again and again.
 
@@ -195,7 +210,7 @@ class IdentityKeys:
         try:
             keys = usable_keys(self._fetch(self._address))
         except (OSError, ValueError, HTTPException) as error:
-            failed = type(error).__name__  # its text may contain what the provider sent
+            failed = _kind_of(error)
         with self._changed:
             self._wanted = False
             self._rounds += 1

@@ -184,6 +184,26 @@ def _is_plain(address: str) -> bool:
     return address.isascii() and address.isprintable() and " " not in address
 
 
+class OtherStatusError(OSError):
+    """A webhook replied with another status than 200 to 299."""
+
+
+class ExitStatusError(OSError):
+    """The owner's command ended with another exit status than 0."""
+
+
+def kind_of(error: BaseException) -> str:
+    """Return the name of the class of an error, or of the error that caused it.
+
+    The text of an error may contain an address, or what somebody else sent.
+
+    Example:
+        >>> kind_of(ConnectionRefusedError("10.0.0.1")), kind_of(OSError())
+        ('ConnectionRefusedError', 'OSError')
+    """
+    return type(error.__cause__ or error).__name__
+
+
 def post(address: str, notice: Notice) -> None:
     """Send a notice as JSON; raise `OSError` if it does not arrive. No redirect is followed."""
     split = urlsplit(address)
@@ -195,7 +215,7 @@ def post(address: str, notice: Notice) -> None:
         body = json.dumps(asdict(notice))
         line.request("POST", f"{path}?{split.query}" if split.query else path, body, headers)
         if not 200 <= line.getresponse().status < 300:  # noqa: PLR2004 - a status of success
-            raise OSError
+            raise OtherStatusError
     except (HTTPException, ValueError) as error:  # such as a malformed host
         raise OSError from error
     finally:
@@ -224,7 +244,7 @@ def run_command(
     except (subprocess.TimeoutExpired, ValueError) as error:  # such as a NUL in a word
         raise OSError from error
     if done.returncode:
-        raise OSError
+        raise ExitStatusError
 
 
 class Notifier:
@@ -276,7 +296,7 @@ class Notifier:
         try:
             self._waiting.put_nowait(notice)
         except Full:
-            self._report(notice)
+            self._report(notice, "Full")
 
     def _send_all(self) -> None:
         while not self._ended.is_set():
@@ -288,16 +308,18 @@ class Notifier:
                 self._send(send, notice)
 
     def _send(self, send: Send, notice: Notice) -> None:
+        failed = ""
         for pause in PAUSES:
             self._ended.wait(pause)
             try:
                 send(notice)
-            except OSError:
+            except OSError as error:
+                failed = kind_of(error)
                 continue
             return
-        self._report(notice)
+        self._report(notice, failed)
 
-    def _report(self, notice: Notice) -> None:
-        """Log that a notice did not arrive, without the text of any error."""
+    def _report(self, notice: Notice, failed: str) -> None:
+        """Log that a notice did not arrive, and the kind of the error without its text."""
         facts = {"what": notice.what, "population": notice.population, "entry": notice.entry}
-        self._log({"at": wall_clock(), "notice": "not sent", **facts})
+        self._log({"at": wall_clock(), "notice": "not sent", **facts, "failed": failed})

@@ -109,6 +109,7 @@ def test_a_failing_provider_is_asked_less_and_less_and_its_keys_stay() -> None:
     assert at.keys.key_set() is not None
     assert at.keys._back_off() == LONGEST_RETRY
     assert "canary" not in str(at.log)
+    assert {line["failed"] for line in at.log} == {"TimeoutError"}
     at.run_until(STALE_SECONDS + 60)
     assert at.keys.key_set() is None  # a key that was withdrawn does not stay for ever
     at.told = document(GOOD)
