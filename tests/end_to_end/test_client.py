@@ -54,7 +54,8 @@ def test_a_token_goes_over_tls_or_to_this_machine(site: Site) -> None:
     with pytest.raises(InvalidValue, match="others could read your token"):
         tacit.connect("http://127.0.0.1.clinic.example", token=NONE)
     once = RetryPolicy(reply=1, tries=1)
-    with pytest.raises(ConnectionLost):
+    nobody = r"Nothing answered at http://tacit.invalid. Check the address, and that the server"
+    with pytest.raises(ConnectionLost, match=nobody):
         tacit.connect("http://tacit.invalid", token=NONE, plain_http=True, patience=once)
     with tacit.connect(site.url.replace("127.0.0.1", "localhost"), token=site.token) as session:
         assert session.catalog.datasets

@@ -107,6 +107,10 @@ class Transport:
                 return reply
         if reply is not None:
             return reply
+        if KEY not in request.headers:  # it charges nothing
+            raise ConnectionLost(
+                f"Nothing answered at {self.url}. Check the address, and that the server runs."
+            )
         raise ConnectionLost(
             f"{self.url} did not respond to {self._retry.tries} attempts, and it is not known "
             "whether the question was charged. Ask the same question again: it is the same "
