@@ -192,7 +192,7 @@ def test_a_file_that_moves_takes_its_charges_along(
     if at_once == "before the name":
         write(folder, people("patients", "inner/moved.parquet"))
         [moved] = apply_project(file, by="olga")
-        assert "which physical tables these are" in str(moved)
+        assert "the identity of the tables' file or database" in str(moved)
     write(folder, people("clinic", "inner/moved.parquet"))
     apply_project(file, by="olga")
     spent = ledger_in(folder).status("clinic").spent

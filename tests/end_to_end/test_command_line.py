@@ -152,7 +152,9 @@ def test_a_second_owner_approves(tmp_path: Path, made: Path) -> None:
     waiting = tacit("apply", "--project", file, "--as", "olga").output
     for said in (proposed, waiting):
         assert "proposal 3 waits for a second owner" in said
-        assert "tacit ledger approve" in said
+        assert "Proposed by olga; not yet in effect. Another owner runs: tacit ledger " in said
+        assert "approve patients 3\n" in said
+    assert "Recorded by" not in proposed
     alone = tacit("ledger", "approve", "patients", 3, "--project", file, "--as", "olga")
     assert "approved by another owner" in alone.output
     done = tacit("ledger", "approve", "patients", 3, "--project", file, "--as", "omar")

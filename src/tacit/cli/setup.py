@@ -4,6 +4,7 @@
 the validated copies that are served, and `reader` prints the SQL for a PostgreSQL role.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -22,6 +23,7 @@ from tacit.engines.registry import (
 from tacit.errors import InvalidValue, TacitError
 from tacit.project import AddressRule, EngineAddress, Fault, TomlEntry, draft, engine_of
 from tacit.session import (
+    Change,
     Owner,
     apply_project,
     datasets_without_profile,
@@ -32,10 +34,6 @@ from tacit.session import (
 )
 
 ENGINE = "warehouse"
-APPROVE = (
-    "Another owner must approve: `tacit ledger approve POPULATION PROPOSAL`, or over HTTP "
-    "POST /v1/ledger/POPULATION/proposals/PROPOSAL/approve."
-)
 USUAL_FILE, USUAL_SERVER = DUCKDB_SPEC.kind, POSTGRES_SPEC.kind
 
 
@@ -77,11 +75,11 @@ def init(
     left_out = sum(len(unused) for *_, unused in found)
     if left_out:
         click.echo(
-            f"{left_out} columns have types that no question can use. {project} lists them in "
-            "comments."
+            f"{_count(left_out, 'column')} cannot be used in questions because of their types. "
+            f"{project} lists them in comments."
         )
     click.echo(
-        f"Wrote {project} with {len(found)} tables. No row was read.\n"
+        f"Wrote {project} with {_count(len(found), 'table')}. No row was read.\n"
         f"Next: tacit budget {population} --epsilon 3 --delta 1e-6\n"
         "      tacit protect TABLE --unit COLUMN --max-groups 1 --max-rows 10\n"
         "      tacit apply\n"
@@ -93,6 +91,10 @@ def init(
             "protect TABLE\nwith --row-key and --max-rows-in-all, or with --most-rows; and run "
             "`tacit calibrate`."
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _address(source: str, password: str | None) -> tuple[EngineAddress, AddressRule]:
@@ -125,20 +127,10 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
         click.echo(f"The ledger is up to date with {project.name}.")
         return
     if all(change.waits for change in missing):
-        click.echo(APPROVE)
-        return
+        return  # each of them is shown with its next step
     if not yes:
         click.confirm(f"Record this in the ledger, as {principal}?", abort=True)
-    recorded = apply_project(project, by=principal)
-    click.echo(f"Recorded by {principal}.")
-    waiting = {each.population for each in missing} - {each.population for each in recorded}
-    if waiting:
-        click.echo(f"Not recorded, because others own it: {', '.join(sorted(waiting))}.")
-    unrecorded = unrecorded_changes(project)
-    if any(change.waits for change in unrecorded):
-        click.echo("\n".join(str(change) for change in unrecorded if change.waits))
-        click.echo(APPROVE)
-    if unrecorded:
+    if _record(project, principal, missing):
         return  # other owners have not acted yet
     for name in datasets_without_profile(project):
         click.echo(
@@ -149,6 +141,23 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
         open_project(project, principal=principal).close()
     except TacitError as error:
         click.echo(f"Questions are refused until this is fixed:\n{error}")
+
+
+def _record(project: Path, principal: str, missing: Sequence[Change]) -> tuple[Change, ...]:
+    """Record what ``principal`` may record, say what was done, and return what is left."""
+    before = {change.text for change in missing if change.waits}
+    recorded = apply_project(project, by=principal)
+    left = unrecorded_changes(project)
+    proposed = [change for change in left if change.waits]
+    # a proposal is not in effect yet, and is shown as such below
+    if len(recorded) > sum(change.text not in before for change in proposed):
+        click.echo(f"Recorded by {principal}.")
+    others = {each.population for each in missing} - {each.population for each in recorded}
+    if others:
+        click.echo(f"Not recorded, because others own it: {', '.join(sorted(others))}.")
+    for change in proposed:
+        click.echo(str(change))
+    return left
 
 
 # ------------------------------------------------------------------ prepare

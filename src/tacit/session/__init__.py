@@ -1,6 +1,6 @@
 """Sessions: open data or a project, preview a question, pay for it, and read the answer."""
 
-from tacit.session.changes import budget_of, quota_of
+from tacit.session.changes import Change, budget_of, quota_of
 from tacit.session.curator import FOLDER, Curator, LedgerFolder, signing_key
 from tacit.session.engines import (
     open_engine,
@@ -32,6 +32,7 @@ from tacit.session.workers import alarm
 __all__ = [
     "FOLDER",
     "WHAT",
+    "Change",
     "Curator",
     "EpochMove",
     "LedgerFolder",

@@ -59,7 +59,7 @@ def quota_of(allowed: Allowance, status: Status) -> Loss:
 # ------------------------------------------------------------------ changes
 # The difference between a project file and the ledger, one change for each act of an owner.
 
-OTHER_TABLES = "+ which physical tables these are"
+OTHER_TABLES = "+ the identity of the tables' file or database"
 """The detail of a change in which the same facts are declared about other physical tables."""
 
 Make = Callable[[Governing], object]
@@ -223,13 +223,21 @@ def _decisions(
         (f"remove the owner {owner}", OwnerRemoved(owner))
         for owner in sorted(book.owners - set(people.owners))
     ]
-    waiting = {proposed.decision: seq for seq, proposed in book.proposals.items()}
+    waiting = {each.decision: (seq, each.by) for seq, each in book.proposals.items()}
     for text, decision in decisions:
         if decision in waiting:
-            place = waiting[decision]
-            yield Change(name, f"{text}: proposal {place} waits for a second owner", None)
+            place, by = waiting[decision]
+            said = f"{text}: proposal {place} waits for a second owner"
+            yield Change(name, said, None, (_next_step(name, place, by),))
         else:
             yield Change(name, text, _proposal(name, decision))
+
+
+def _next_step(population: str, place: int, by: str) -> str:
+    return (
+        f"Proposed by {by}; not yet in effect. Another owner runs: tacit ledger approve "
+        f"{population} {place}"
+    )
 
 
 def _proposal(name: str, decision: Decision) -> Make:
