@@ -81,7 +81,7 @@ def protect(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Declare which person each row of DATASET belongs to, and the per-person limits.
 
-    What the project file already declares stays as it is, unless another value is given.
+    Other declarations of DATASET in the project file stay as they are.
     """
     source, place = project_text_with(project, "datasets", dataset), ("datasets", dataset)
     before = source.root().value["datasets"][dataset]
@@ -92,7 +92,7 @@ def protect(  # noqa: PLR0913 - one for each option
     _check_columns(
         dataset,
         before,
-        {"--unit": unit, "--link": linked and linked["column"], "--row-key": row_key},
+        {"--unit": unit, "--link": (linked or {}).get("column"), "--row-key": row_key},
     )
     for name, number in (("max_groups", max_groups), ("max_rows", max_rows)):
         if number is None and name not in before:
