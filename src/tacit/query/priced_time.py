@@ -154,15 +154,13 @@ def price_time(time: ServerTime | None, loss: Loss) -> PricedTime | None:
             "The time of this server's answers is delayed, which only a budget in rho with "
             "delta can pay for. Ask an operator to choose another rule in [server.time]."
         )
-    paid = min(loss.amount * time.share, MOST_RHO)
-    if paid < LEAST_RHO:
+    if loss.amount * time.share < LEAST_RHO:
         raise InvalidValue(
             f"A rho of {float(loss.amount):.2g} cannot pay for the time of its answer. "
             "Ask for more. Nothing was charged."
         )
-    event = _delay_for(_round_down(paid), time.delta, time.person_ms)
     return PricedTime(
-        event,
+        _delay_of(time, loss.amount),
         time.delta,
         time.floor_steps,
         "one person moves the time from a question's start to the engine's result by at most "
