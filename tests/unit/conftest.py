@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from no_io import guarded
+from no_io import guarded, unguarded
 
 if TYPE_CHECKING:
     from tacit.store.store import Store
@@ -27,6 +27,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     if not IN_MEMORY or HERE not in item.path.parents:  # pytest calls this for every test
         return (yield)
     with guarded():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """End what all tests of a run share, such as a database, also after a unit test."""
+    if nextitem is not None:
+        return (yield)
+    with unguarded():
         return (yield)
 
 

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from no_io import Touched, outside
+from no_io import Touched, outside, unguarded
 
 HERE = Path(__file__)
 NOWHERE = "/nonexistent/folder/file"
@@ -76,3 +76,10 @@ def test_the_runner_may_write_its_own_files(folder: str) -> None:
     assert outside("open", (7, "w", write)) is None
     assert outside("open", ("/a/b", "r", os.O_RDONLY | os.O_CLOEXEC)) is None
     assert outside("import", ("os",)) is None
+
+
+def test_what_a_whole_run_shares_can_end_after_a_unit_test() -> None:
+    with unguarded():
+        socket.socket().close()
+    with pytest.raises(Touched):
+        socket.socket()
