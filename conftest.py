@@ -122,11 +122,10 @@ REPEATED = (
     "tests/models/test_check_row_models.py",
     "tests/models/test_minimiser_steps.py",
     "tests/models/test_sampled_descent.py",
-    "tests/server/test_authorisation.py",
 )
 """Tests that run the same lines many times, so that coverage is not measured in them."""
 
-MEASURED = ("tests/claims/test_attacks_",)
+MEASURED = ("tests/claims/test_attack",)
 """Tests of which the same is not true, though `REPEATED` has their folder."""
 
 
