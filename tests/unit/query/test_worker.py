@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from pathlib import PurePosixPath
+from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -334,6 +335,35 @@ def test_a_child_that_cannot_be_started_is_a_failure_of_the_worker(house: House)
     with pytest.raises(Broken) as caught:
         worker().run(QUOTE, SALT, RECEIPT)
     assert (caught.value.stage, caught.value.drawn) == (WORKER, False)
+
+
+def test_an_attempt_ends_at_its_limit_also_while_a_child_starts(house: House) -> None:
+    house.first = [[2.0, READY], [2.0, READY]]
+    began = house.clock.now
+    with pytest.raises(Broken) as caught:
+        scripted(house, [ANSWERED + b"a"]).run(QUOTE, SALT, RECEIPT, ends=began + 1)
+    assert (caught.value.stage, caught.value.drawn) == (TIME, False)
+    assert house.clock.now == began + 1
+    in_time = scripted(house, [ANSWERED + b"a"])
+    assert in_time.run(QUOTE, SALT, RECEIPT, ends=house.clock.now + 3) == b"a"
+
+
+def test_nobody_waits_for_the_end_of_a_child_that_is_discarded(house: House) -> None:
+    """A process takes longer to end the more memory it has, which depends on the data."""
+    made, end = worker(), Event()
+    made.start()
+    [child] = house.children
+    child.join = lambda: end.wait(30)  # type: ignore[assignment, method-assign]
+    made.discard()
+    assert (child.alive, made.started, house.folders[0].open) == (False, False, True)
+    lie = Thread(target=made.close)  # what waited before
+    made.start()
+    house.children[1].join = lambda: end.wait(30)  # type: ignore[assignment, method-assign]
+    lie.start()
+    lie.join(0.05)
+    assert lie.is_alive()
+    end.set()
+    lie.join()
 
 
 # A rehearsal ----------------------------------------------------------------------------------
