@@ -174,6 +174,15 @@ def no_statement_is_kept() -> Iterator[None]:
     forget_statements()
 
 
+@pytest.fixture(autouse=True)
+def priority_stays() -> Iterator[None]:
+    """Fail a test that lowers the priority of this process: all later tests would keep it."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    yield
+    if os.getpriority(os.PRIO_PROCESS, 0) != before:
+        pytest.fail("the test changed the priority of its process", pytrace=False)
+
+
 def forget_statements() -> None:
     """Empty the cache of printed statements, where the module that holds it was loaded."""
     asking = sys.modules.get("tacit.engines.sql_engine")

@@ -36,6 +36,7 @@ from tacit.query.worker import (
     ANSWERED,
     DRAWING,
     FAILED,
+    NICENESS,
     PING,
     READY,
     REFUSED,
@@ -435,6 +436,7 @@ def system(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     monkeypatch.setattr(workers, "confine", acts.append)
     monkeypatch.setattr(os, "chdir", lambda folder: acts.append(("chdir", folder)))
     monkeypatch.setattr(signal, "signal", lambda *given: acts.append(given))
+    monkeypatch.setattr(os, "nice", lambda added: acts.append(("nice", added)))
     monkeypatch.setattr(resource, "setrlimit", lambda *given: acts.append(given))
     monkeypatch.setattr(gc, "freeze", lambda: acts.append("freeze"))
     monkeypatch.setattr(tempfile, "tempdir", None)
@@ -457,6 +459,7 @@ def test_a_child_is_confined_before_it_opens_its_engine(system: list[object]) ->
         ROOM.within,
         ("chdir", "/scratch"),
         (signal.SIGINT, signal.SIG_IGN),
+        ("nice", NICENESS),
         (resource.RLIMIT_AS, (2**30, 2**30)),
         "start",
         "freeze",
