@@ -26,7 +26,8 @@ from tacit.store.connect import open_store
 from tacit.store.tokens import AccessToken, Tokens
 
 ROUNDS = int(os.environ.get("TACIT_SERVER_ROUNDS", "20"))
-LIES = 3
+LIES = 30
+"""How many rounds the lie has at most to be caught; the first that catches it is the last."""
 FITS = (1, 10, 63)
 SIZE = 64
 COST = Loss.zcdp("0.005")
@@ -131,6 +132,9 @@ def test_servers_that_look_and_then_write_are_caught(
     arena_of: Callable[[Seed], Arena], bar: Bar
 ) -> None:
     arena = arena_of(looks_and_then_writes)
-    granted = [arena.race(1)[0][200] for _ in range(LIES)]
-    name = f"{LIES} rounds of {SIZE} clients at two servers, unlocked"
-    bar(f"{name}: most granted of 1", max(granted), "over 1", max(granted) > 1)
+    granted = rounds = 0
+    while granted < 2 and rounds < LIES:
+        rounds += 1
+        granted = max(granted, arena.race(1)[0][200])
+    name = f"{SIZE} clients at two servers, unlocked, at most {LIES} rounds"
+    bar(f"{name}: most granted of 1", granted, "over 1", granted > 1)
