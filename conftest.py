@@ -103,8 +103,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogethe
 
 REPEATED = (
     "tests/claims/",
+    "tests/contracts/test_engine_lies.py",
     "tests/contracts/test_mechanisms.py",
     "tests/contracts/test_planted.py",
+    "tests/contracts/test_stored_surface.py",
+    "tests/end_to_end/test_engine_page.py",
+    "tests/end_to_end/test_plugins.py",
     "tests/engines/test_fit_neighbours.py",
     "tests/engines/test_neighbours.py",
     "tests/engines/test_plans.py",
