@@ -101,42 +101,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogethe
     return SparkTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
-REPEATED = (
-    "tests/claims/",
-    "tests/contracts/test_engine_lies.py",
-    "tests/contracts/test_mechanisms.py",
-    "tests/contracts/test_planted.py",
-    "tests/contracts/test_stored_surface.py",
-    "tests/end_to_end/test_engine_page.py",
-    "tests/end_to_end/test_plugins.py",
-    "tests/engines/test_fit_neighbours.py",
-    "tests/engines/test_neighbours.py",
-    "tests/engines/test_plans.py",
-    "tests/engines/test_selection_neighbours.py",
-    "tests/engines/test_statements_stay.py",
-    "tests/engines/test_storage.py",
-    "tests/engines/test_trees.py",
-    "tests/engines/test_written_neighbours.py",
-    "tests/failures/test_rehearsal.py",
-    "tests/hostile/",
-    "tests/lab/test_permute_and_flip.py",
-    "tests/lab/test_quantile.py",
-    "tests/ledger/test_tamper.py",
-    "tests/models/test_check_estimator.py",
-    "tests/models/test_check_row_models.py",
-    "tests/models/test_minimiser_steps.py",
-    "tests/models/test_sampled_descent.py",
-)
-"""Tests that run the same lines many times, so that coverage is not measured in them."""
-
-MEASURED = ("tests/claims/test_attack",)
-"""Tests of which the same is not true, though `REPEATED` has their folder."""
+PROBED = os.environ.get("TACIT_PROBED")
+"""How the files begin in which the processes of a stage of CI write the lines that they ran."""
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave out of the measured coverage what would trace the same lines many times."""
-    if item.nodeid.startswith(REPEATED) and not item.nodeid.startswith(MEASURED):
-        item.add_marker("no_cover")
+def pytest_configure(config: pytest.Config) -> None:
+    """Put probes into Tacit, in the processes of a measured stage that run tests."""
+    worker = getattr(config, "workerinput", {}).get("workerid")
+    if not PROBED or (worker is None and config.getoption("numprocesses", None)):
+        return
+    from probed_coverage import Probes  # noqa: PLC0415 - few runs need it
+
+    os.environ.pop("TACIT_PROBED")  # what tests start is not measured
+    probes, place = Probes(), Path(f"{PROBED}.{worker}.json")
+    config.add_cleanup(lambda: probes.write(place))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
