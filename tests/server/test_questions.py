@@ -95,6 +95,21 @@ def test_a_key_stands_for_one_question(server: Server) -> None:
     assert reused.json()["error"]["code"] == "key_reused"
 
 
+def test_a_key_of_another_question_is_refused_though_the_answer_is_stored(
+    server: Server,
+) -> None:
+    ann = server.token("ann")
+    stored = server.ask(ann, epsilon="0.14")
+    server.ask(ann, key="first", epsilon="0.15")
+    reused = server.ask(ann, key="first", epsilon="0.14")
+    assert (reused.status_code, reused.json()["error"]["code"]) == (409, "key_reused")
+    # a key that was never charged, and the derived one, find the stored answer
+    for key in ("new", None):
+        again = server.ask(ann, key=key, epsilon="0.14")
+        assert again.status_code == 200
+        assert again.json()["receipt"] == stored.json()["receipt"]
+
+
 def test_what_nobody_can_give_is_refused_before_anything_is_charged(server: Server) -> None:
     ann, ledger = server.token("ann"), server.curator.home.ledger
     before = ledger.status("patients").spent
@@ -115,6 +130,27 @@ def test_what_nobody_can_give_is_refused_before_anything_is_charged(server: Serv
     assert server.ask(ann, "SELECT COUNT(*) AS n FROM nothing").status_code == 404
     assert server.ask(ann, epsilon=30).status_code == 402
     assert ledger.status("patients").spent == before
+
+
+A_NUMBER = " or ".join(f"must be a valid {kind}" for kind in ("string", "integer", "number"))
+
+
+@pytest.mark.parametrize(
+    ("sent", "allowed"),
+    [
+        ({"epsilon": "1"}, "body.sql is required"),
+        ({"sql": "SELECT 1", "seed": 7}, "body.seed is not a field of this request"),
+        ({"sql": 7}, "body.sql must be a valid string"),
+        ([], "body must be a JSON object"),
+        ({"sql": "SELECT 1", "epsilon": True}, f"body.epsilon {A_NUMBER}"),
+    ],
+)
+def test_a_request_of_another_form_is_told_what_is_allowed(
+    sent: object, allowed: str, server: Server
+) -> None:
+    refused = server.call("POST", "/v1/quote", server.token("ann"), json=sent)
+    assert refused.status_code == 422
+    assert refused.json()["error"]["allowed"] == allowed
 
 
 def test_a_project_that_is_not_applied_is_not_served(tmp_path: Path) -> None:

@@ -20,14 +20,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from threading import Condition, Thread
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlalchemy import bindparam, select, update
 
 from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
-from tacit.ledger.reserve import PARKED
+from tacit.ledger.reserve import PARKED, check_binding
 from tacit.numeric.entropy import forks
-from tacit.store import Store
+from tacit.store import Store, Work
 from tacit.store.tables import answers, requests
 
 LEASE_MS = 2_500
@@ -70,10 +70,16 @@ class LeaseState(Enum):
     PARKED = "its charge waits for an engine that could not be reached"
 
 
-def lease_state(store: Store, release_key: bytes, now: int) -> StoredRelease | LeaseState:
-    """Return the stored answer under ``release_key``, or the state of its lease."""
+def lease_state(store: Store, question: ChargeRequest, now: int) -> StoredRelease | LeaseState:
+    """Return the stored answer to ``question``, or the state of its lease.
+
+    Raise `KeyReused` if its idempotency key belongs to another question. A key that was derived
+    from the question itself belongs to no other, and is not looked up.
+    """
     with store.looking() as work:
-        row = work.one(_STATE, {"key": release_key})
+        if question.request != question.release_key.hex():
+            check_binding(_key_row(work, question), question)
+        row = work.one(_STATE, {"key": question.release_key})
     if row is None:
         return LeaseState.NONE
     receipt, until, body = row
@@ -89,8 +95,13 @@ def lease_state(store: Store, release_key: bytes, now: int) -> StoredRelease | L
 def is_charged(store: Store, question: ChargeRequest) -> bool:
     """Return whether this request was charged before. If it has no answer, that is lost."""
     with store.looking() as work:
-        row = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
+        row = _key_row(work, question)
     return row is not None and row[0] == question.binding
+
+
+def _key_row(work: Work, question: ChargeRequest) -> tuple[Any, ...] | None:
+    """Return the row of the idempotency key of ``question``, if it was charged before."""
+    return work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
 
 
 def extend_leases(store: Store, charges: Iterable[Charge], until: int) -> None:

@@ -275,8 +275,11 @@ class Ledger:
                 return found
 
     def lease_state(self, question: ChargeRequest) -> StoredRelease | LeaseState:
-        """Return the stored answer to this question, or the state of its lease."""
-        return lease_state(self._store, question.release_key, self._clock())
+        """Return the stored answer to this question, or the state of its lease.
+
+        Raise `KeyReused` if its idempotency key belongs to another question.
+        """
+        return lease_state(self._store, question, self._clock())
 
     def is_charged(self, question: ChargeRequest) -> bool:
         """Return whether this request was charged before."""

@@ -270,7 +270,7 @@ def find_offers(
     found = []
     with store.reading() as work:
         known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
-        _check_binding(known, question)
+        check_binding(known, question)
         for subject in subjects_to_find:
             for place, key, measure, amount, delta in work.all(_OFFERS, {"subject": subject}):
                 loss = Units(amount, delta).loss(Measure(measure))
@@ -396,7 +396,7 @@ def _paid_before(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     """
     if known is not None:
         _, charged_by, places = known
-        _check_binding(known, question)
+        check_binding(known, question)
         if charged_by == nonce:
             return _own_charge(work, question, places)
     stored = _read_place(place, now)
@@ -407,7 +407,7 @@ def _paid_before(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     return None
 
 
-def _check_binding(known: tuple[Any, ...] | None, question: ChargeRequest) -> None:
+def check_binding(known: tuple[Any, ...] | None, question: ChargeRequest) -> None:
     """Raise `KeyReused` if the row of an idempotency key belongs to another question."""
     if known is not None and known[0] != question.binding:
         raise errors.KeyReused(

@@ -188,6 +188,8 @@ class Listening(uvicorn.Server):
         if self.operators is not None and self.operators.address is not None:
             line["operators"] = self.operators.address
         _write(json.dumps(line) + "\n")
+        shown = f"[{host}]" if ":" in host else host
+        _print_progress(f"Tacit answers at http://{shown}:{port}. Stop it with Ctrl+C.")
 
 
 def serve(

@@ -6,8 +6,10 @@ is never sent, because it may contain a value of the data.
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import Response
 from fastapi.exceptions import RequestValidationError
@@ -18,6 +20,8 @@ from tacit import errors
 
 OURS = "The server failed. A question that was charged stays charged."
 SOON = {"Retry-After": "1"}
+ALTERNATIVES = {"constrained-str", "str", "int", "float"}
+"""How the places of errors name the types of a value that may have one of several."""
 
 
 class Told(BaseModel):
@@ -154,16 +158,36 @@ def _code(error: errors.TacitError) -> str:
 
 def _invalid_request(error: RequestValidationError) -> Refusal:
     """Return the error for an invalid request, with the fields and the rules, but no values."""
-    found = error.errors()
-    places = [".".join(map(str, each["loc"])) for each in found]
+    broken: dict[str, list[str]] = {}
+    for each in error.errors():
+        place = ".".join(str(part) for part in each["loc"] if part not in ALTERNATIVES)
+        broken.setdefault(place, []).append(_rule_of(each))
     told = Told(
         code="invalid_request",
         message="The request does not match the schema of this route.",
-        given="; ".join(dict.fromkeys(places)),
-        allowed="; ".join(dict.fromkeys(each["msg"] for each in found)),
+        given="; ".join(broken),
+        allowed="; ".join(f"{place} {' or '.join(rules)}" for place, rules in broken.items()),
         next="See GET /openapi.json.",
     )
     return Refusal(422, told)
+
+
+def _rule_of(broken: Mapping[str, Any]) -> str:
+    """Return what a field of a request must be, in the words of this project."""
+    match broken["type"]:
+        case "missing":
+            return "is required"
+        case "extra_forbidden":
+            return "is not a field of this request"
+        case "json_invalid":
+            return "must be valid JSON"
+        case "model_attributes_type" | "dict_type":
+            return "must be a JSON object"
+        case "value_error":
+            return f"is refused: {broken['ctx']['error']}"
+    # "Input should be a valid string": what is left is a rule without a value
+    rule: str = broken["msg"].removeprefix("Input should ")
+    return f"must {rule}" if rule != broken["msg"] else f"is refused: {rule}"
 
 
 def _of_http(error: HTTPException) -> Refusal:

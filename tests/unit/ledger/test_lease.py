@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 from asking import ask, open_pure
 
-from tacit.errors import StoreFailed
+from tacit.errors import KeyReused, StoreFailed
 from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.lease import LeaseKeeper, LeaseState, extend_leases
 from tacit.ledger.ledger import Ledger
@@ -62,6 +62,15 @@ def test_a_lease_is_held_then_silent_and_held_again_once_it_is_extended(
     assert ledger.lease_state(ask("a")) is LeaseState.HELD
     ledger.keep(charge, b"an answer")
     assert ledger.lease_state(ask("a")) == StoredRelease(b"an answer", charge.receipt)
+
+
+def test_a_key_of_another_question_finds_no_stored_answer(ledger: Ledger) -> None:
+    ledger.keep(charged(ledger, "a"), b"an answer")
+    ledger.reserve(ask("b", request="mine"), lease_ms=LEASE)
+    with pytest.raises(KeyReused):
+        ledger.lease_state(ask("a", request="mine"))
+    found = ledger.lease_state(ask("a", request="another"))
+    assert isinstance(found, StoredRelease)
 
 
 def test_what_was_ended_parked_or_stored_is_not_extended(ledger: Ledger) -> None:
