@@ -1,9 +1,11 @@
 """Every type of a column: no stored value fails, and each has one meaning on all engines."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import duckdb
@@ -60,6 +62,9 @@ def on_spark() -> Iterator[CheckedEngine]:
     yield engine
 
 
+ONE_OF = {SPARK: int(os.environ.get("TACIT_TYPES_ON_SPARK", "1"))}
+"""One question of so many is asked; CI asks Spark fewer."""
+
 OPENED = {DUCKDB: on_duckdb, POSTGRES: on_postgres, SPARK: on_spark}
 
 
@@ -76,7 +81,7 @@ def test_every_type_means_on_an_engine_what_the_reference_says(name: str) -> Non
     reference, catalog = Reference({TABLE: meant(name)}), catalog_on(name)
     with OPENED[name]() as engine:
         engine.check(catalog)
-        for text in questions(name):
+        for text in islice(questions(name), 0, None, ONE_OF.get(name, 1)):
             assert answer(engine, text, catalog) == answer(reference, text, catalog), text
 
 
