@@ -122,6 +122,9 @@ ATTACHED = "held"
 """The name under which the database file of a session is attached."""
 
 
+REHEARSED = "tacit_rehearsed"
+"""The name of the prepared statement of a cursor, which the next rehearsal replaces."""
+
 ROWS = "tacit_rows"
 """The temporary table of a cursor that contains the rows of a fit, in their order."""
 
@@ -236,15 +239,15 @@ class DuckDB:
         """Refuse a plan whose statements DuckDB cannot plan, independently of the data."""
         texts = statements(plan, catalog, salt, DUCKDB, rows=rows)
         try:
-            self._rehearsed.each(texts, self._explain)
+            self._rehearsed.each(texts, self._prepare)
         except duckdb.Error as error:
             if isinstance(error, UNRESOLVED) and not self._resolves(plan, catalog):
                 raise EngineUnreachable(TABLE_GONE) from error
             raise cannot_run(plan) from error
 
-    def _explain(self, text: str) -> None:
-        with self._cursor() as cursor:
-            cursor.execute(f"EXPLAIN {text}")
+    def _prepare(self, text: str) -> None:
+        """Let DuckDB plan a statement; unlike EXPLAIN, this does not draw the plan."""
+        self._on_idle_cursor(f"PREPARE {REHEARSED} AS {text}")
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """Return the secret rows that ``plan`` keeps.
@@ -294,14 +297,21 @@ class DuckDB:
 
     def _fetch(self, text: str) -> list[Any]:
         try:
+            return self._on_idle_cursor(text)
+        except duckdb.Error as error:
+            raise InternalError("The engine failed.") from error
+
+    def _on_idle_cursor(self, text: str) -> list[Any]:
+        """Run a statement on a cursor that is kept, unless the statement fails."""
+        try:
             cursor = self._idle.pop()  # to make a new one takes as long as a small question
         except IndexError:
             cursor = self._cursor()
         try:
             found = cursor.execute(text).fetchall()
-        except duckdb.Error as error:
+        except duckdb.Error:
             cursor.close()
-            raise InternalError("The engine failed.") from error
+            raise
         self._idle.append(cursor)
         return found
 
