@@ -16,7 +16,14 @@ from fastapi import FastAPI, Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tacit.server import connections
-from tacit.server.connections import limited_protocol
+from tacit.server.connections import (
+    ACCEPT_AT_ONCE,
+    READ_AT_ONCE,
+    LimitedProtocol,
+    lengthen_backlog,
+    limited_protocol,
+)
+from tacit.server.turns import Turns
 
 MOST = 20
 HALF_OPEN = 60
@@ -246,3 +253,81 @@ def test_half_open_connections_displace_each_other(
     name = f"{HALF_OPEN} half-open connections, {MOST} allowed: closed"
     wanted = HALF_OPEN - MOST
     bar(name, closed, f"at least {wanted}", closed >= wanted)
+
+
+def parsed_in_turns(protocol: type[H11Protocol], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is parsed in each turn of a loop, where many requests wait, a health check last."""
+    turns: list[str] = [""]
+    parse = LimitedProtocol._parse
+
+    def noted(self: LimitedProtocol, data: bytes) -> None:
+        turns[-1] += "h" if data.startswith(b"GET /health ") else "x"
+        parse(self, data)
+
+    monkeypatch.setattr(LimitedProtocol, "_parse", noted)
+
+    async def run() -> None:
+        app = FastAPI()
+        config = uvicorn.Config(app, http=protocol, ws="none", lifespan="off")
+        config.load()
+        state, loop = uvicorn.Server(config).server_state, asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: protocol(config=config, server_state=state, app_state={}),
+            "127.0.0.1",
+            backlog=ACCEPT_AT_ONCE,
+        )
+        [address] = server.sockets
+        lengthen_backlog(address)
+        with ExitStack() as closing:
+            for number in range(HALF_OPEN):
+                line = closing.enter_context(socket.create_connection(address.getsockname()))
+                path = "health" if number == HALF_OPEN - 1 else "v1/status"
+                line.sendall(f"GET /{path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+            while sum(map(len, turns)) < HALF_OPEN:
+                await asyncio.sleep(0)
+                turns.append("")
+        server.close()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+    return turns
+
+
+def test_requests_are_read_a_few_in_each_turn_and_a_health_check_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns = parsed_in_turns(limited_protocol(1000), monkeypatch)
+    assert max(turn.count("x") for turn in turns) == READ_AT_ONCE
+    order = "".join(turns)
+    # it was accepted last, when eight new ones a turn had come, and four of them were read
+    assert order.index("h") < 3 * HALF_OPEN // 4
+    assert (len(order), order.count("h")) == (HALF_OPEN, 1)
+
+
+def test_without_turns_all_that_arrived_is_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol = limited_protocol(1000)
+    monkeypatch.setattr(protocol, "turns", Turns(1000))
+    turns = parsed_in_turns(protocol, monkeypatch)
+    assert max(turn.count("x") for turn in turns) > READ_AT_ONCE
+    assert "".join(turns).endswith("h")
+
+
+def test_a_body_that_waits_for_its_turn_arrives_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol = limited_protocol(1000)
+    # nothing is ever read at once
+    monkeypatch.setattr(protocol.turns, "take_now", NeverNow(protocol.turns))
+    body = b"x" * 300_000
+    with running(protocol) as port:
+        for _ in range(3):
+            told = requests.post(f"http://127.0.0.1:{port}/echo", data=body, timeout=20)
+            assert told.json() == len(body)
+
+
+class NeverNow:
+    """Turns in which there never is room at once."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._take_now = turns.take_now
+
+    def __call__(self) -> bool:
+        self._take_now()  # which plans the next turn
+        return False

@@ -30,7 +30,7 @@ from tacit.errors import DeclarationsChanged, TacitError
 from tacit.ledger import wall_clock
 from tacit.project import OPEN, USUAL, Serving
 from tacit.query import make_undumpable
-from tacit.server.connections import limited_protocol
+from tacit.server.connections import ACCEPT_AT_ONCE, lengthen_backlog, limited_protocol
 from tacit.server.current_curator import Current, Reload, stays
 from tacit.server.grants import check_mosts
 from tacit.server.identity import Gate, OidcIdentity
@@ -183,6 +183,8 @@ class Listening(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, and log the host and port."""
         await super().startup(sockets)
+        for each in self.servers[0].sockets:
+            lengthen_backlog(each)
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         line = {"at": time.time_ns() // 1_000_000, "host": host, "port": port}
         if self.operators is not None and self.operators.address is not None:
@@ -212,6 +214,7 @@ def serve(
         # other parsers than h11 answer a malformed request with texts of their own
         http=limited_protocol(serving.limits.connections),
         ws="none",
+        backlog=ACCEPT_AT_ONCE,
         # warnings are about malformed requests, which anyone can send in any number
         log_level="error",
         access_log=False,

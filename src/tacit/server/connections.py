@@ -10,15 +10,23 @@ connection waits until its request has arrived with its whole body. It waits aga
 response is complete, also while its client still reads, or has sent the next request before the
 response: clients that send or read very slowly, or send many requests at once, could otherwise
 hold all connections.
+
+What arrives is parsed for a few connections in each turn of the event loop (`Turns`), but for
+what begins like a health check. A connection stops to read while what arrived waits for its
+turn, so that nobody can fill the memory meanwhile.
 """
 
 import asyncio
+import os
 import resource
+import socket
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from tacit.server.turns import Turns
 
 HEADER_SECONDS = 10.0
 """Seconds from the first moment of a connection, or of a request, to the end of its headers."""
@@ -31,6 +39,19 @@ WRITE_SECONDS, LOOKS = 60.0, 6
 
 SPARE_FILES = 256
 """Open files that are left for the store, the workers and the log."""
+
+
+READ_AT_ONCE = 4
+"""Parts of requests that are parsed in one turn of the event loop; each takes half a ms."""
+
+ACCEPT_AT_ONCE = 8
+"""Connections that are accepted in one turn of the event loop."""
+
+QUEUED_CONNECTIONS = 2048
+"""Connections that the system holds until they are accepted."""
+
+AHEAD = b"GET /health "
+"""How a request begins that is parsed at once."""
 
 
 class LimitedProtocol(H11Protocol):
@@ -46,6 +67,9 @@ class LimitedProtocol(H11Protocol):
     waiting: ClassVar[dict["LimitedProtocol", None]] = {}
     """The connections of one server without a complete request, the longest first."""
 
+    turns: ClassVar[Turns] = Turns(READ_AT_ONCE)
+    """The turns in which the connections of one server are read."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection; at the limit, close the one that has waited longest."""
         self._timer: asyncio.TimerHandle | None = None
@@ -53,6 +77,7 @@ class LimitedProtocol(H11Protocol):
         self._unread = self._idle_looks = 0
         self._has_headers = False
         self._came_early = False
+        self._unparsed = b""
         super().connection_made(transport)
         self.waiting[self] = None
         if len(self.connections) > self.most:
@@ -72,11 +97,30 @@ class LimitedProtocol(H11Protocol):
         """Forget a connection that has ended."""
         self._cancel()
         self._end_looks()
+        self._unparsed = b""
         self.waiting.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read a part of a request, and start or end its time limits."""
+        """Parse a part of a request in its turn, and start or end its time limits."""
+        if self._unparsed:
+            self._unparsed += data
+        elif data.startswith(AHEAD) or self.turns.take_now():
+            self._parse(data)
+        elif data:
+            self._unparsed = data
+            self.flow.pause_reading()
+            self.turns.call_later(self._parse_later)
+
+    def _parse_later(self) -> bool:
+        """Parse what waited, unless the connection was closed."""
+        data, self._unparsed = self._unparsed, b""
+        if data and not self.transport.is_closing():
+            self.flow.resume_reading()
+            self._parse(data)
+        return bool(data)
+
+    def _parse(self, data: bytes) -> None:
         super().data_received(data)
         self._follow_request()
 
@@ -171,7 +215,18 @@ def limited_protocol(connections: int) -> type[LimitedProtocol]:
     as the system allows; `SPARE_FILES` of it are left for other uses.
     """
     most = min(connections, raise_file_limit(connections + SPARE_FILES) - SPARE_FILES)
-    return type("LimitedHttp", (LimitedProtocol,), {"most": max(most, 1), "waiting": {}})
+    own = {"most": max(most, 1), "waiting": {}, "turns": Turns(READ_AT_ONCE)}
+    return type("LimitedHttp", (LimitedProtocol,), own)
+
+
+def lengthen_backlog(address: socket.socket) -> None:
+    """Let the system hold `QUEUED_CONNECTIONS` that wait at a listening socket.
+
+    asyncio accepts as many connections in one turn of its loop as the system may hold. A server
+    is started with `ACCEPT_AT_ONCE` for both, and the length of the system's queue is set here.
+    """
+    with socket.socket(fileno=os.dup(address.fileno())) as same:
+        same.listen(QUEUED_CONNECTIONS)
 
 
 def raise_file_limit(

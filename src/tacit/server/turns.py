@@ -1,17 +1,18 @@
-"""Requests start a few at a time, so that a health check never waits behind many of them.
+"""Requests are read and start a few at a time, so that a health check never waits behind many.
 
 The event loop runs everything that is ready before it looks at its connections again. If sixty
 requests arrive at the same moment, it would read, route and check all of them first, and a
 health check that arrives a moment later would wait for that, which takes a tenth of a second
-and more. Here a few requests start in each turn of the loop, in the order in which they
-arrived, and health checks start at once. So a health check waits for a few requests, and not
-for all that wait.
+and more. Here a few requests are read (`tacit.server.connections`) and a few start in each turn
+of the loop, in the order in which they arrived, and health checks are read and start at once.
+So a health check waits for a few requests, and not for all that wait.
 
 Everything here runs on the event loop, which is one thread, so that no lock is needed.
 """
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,7 +25,7 @@ by anybody in any number."""
 
 
 class Turns:
-    """A queue from which ``at_once`` waiting tasks go on in each turn of the event loop.
+    """A queue from which ``at_once`` pieces of work are done in each turn of the event loop.
 
     Example:
         >>> async def order() -> list[int]:
@@ -42,35 +43,48 @@ class Turns:
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self._at_once = self._left = at_once
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[Callable[[], bool]] = deque()
         self._is_planned = False
 
     @property
     def waiting(self) -> int:
-        """The number of tasks that wait for their turn."""
+        """The number of pieces of work that wait for their turn."""
         return len(self._waiting)
+
+    def take_now(self) -> bool:
+        """Return whether there is room in this turn, and nobody waits; then take it."""
+        if not self._is_planned:
+            self._is_planned = True
+            asyncio.get_running_loop().call_soon(self._next)
+        if self._left and not self._waiting:
+            self._left -= 1
+            return True
+        return False
+
+    def call_later(self, work: Callable[[], bool]) -> None:
+        """Call ``work`` in a later turn; if it returns False, there was nothing left to do."""
+        self._waiting.append(work)
 
     async def take(self) -> None:
         """Return in this turn of the event loop, or in a later one if others are before."""
-        loop = asyncio.get_running_loop()
-        if not self._is_planned:
-            self._is_planned = True
-            loop.call_soon(self._next)
-        if self._left and not self._waiting:
-            self._left -= 1
+        if self.take_now():
             return
-        turn = loop.create_future()
-        self._waiting.append(turn)
+        turn = asyncio.get_running_loop().create_future()
+
+        def begin() -> bool:
+            if turn.done():  # a task that was cancelled needs no turn
+                return False
+            turn.set_result(None)
+            return True
+
+        self.call_later(begin)
         await turn
 
     def _next(self) -> None:
-        """Begin a turn: let the first tasks go on, and plan the next turn if others wait."""
+        """Begin a turn: do the first pieces of work, and plan the next turn if others wait."""
         self._left = self._at_once
         while self._left and self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():  # a task that was cancelled needs no turn
-                self._left -= 1
-                turn.set_result(None)
+            self._left -= self._waiting.popleft()()
         self._is_planned = bool(self._waiting) or self._left < self._at_once
         if self._is_planned:
             asyncio.get_running_loop().call_soon(self._next)
