@@ -11,9 +11,9 @@ response is complete, also while its client still reads, or has sent the next re
 response: clients that send or read very slowly, or send many requests at once, could otherwise
 hold all connections.
 
-What arrives is parsed for a few connections in each turn of the event loop (`Turns`), but for
-what begins like a health check. A connection stops to read while what arrived waits for its
-turn, so that nobody can fill the memory meanwhile.
+The server parses the bytes of a few connections in each turn of the event loop (`Turns`), and
+health checks at once. A connection that waits for its turn reads no more bytes, so that nobody
+can fill the memory meanwhile.
 """
 
 import asyncio

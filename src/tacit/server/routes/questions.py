@@ -89,10 +89,11 @@ async def ask(
 
 def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked | FreeQuestion:
     question = session.sql(given.sql)
-    if isinstance(question, FreeQuestion):
-        named = question.datasets
-    else:
-        named = datasets(question.plan.source)
+    named = (
+        question.datasets
+        if isinstance(question, FreeQuestion)
+        else datasets(question.plan.source)
+    )
     caller.scope.check_datasets(named, session.catalog)
     return question
 
@@ -177,10 +178,8 @@ class GivenFit(Sent):
 def quote_fit(given: GivenFit, session: Door, caller: Calling) -> dict[str, Any]:
     """Return the price of fitting a model. This is free, and no data is read."""
     preview = session.quote(_model(given, session, caller), **given.columns)
-    return {
-        "standing": encode_budget_summary(preview.standing),
-        "assumptions": preview.assumptions,
-    }
+    standing = encode_budget_summary(preview.standing)
+    return {"standing": standing, "assumptions": preview.assumptions}
 
 
 @router.post("/v1/fit", **open_to(Role.ANALYST))
