@@ -89,11 +89,7 @@ async def ask(
 
 def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked | FreeQuestion:
     question = session.sql(given.sql)
-    named = (
-        question.datasets
-        if isinstance(question, FreeQuestion)
-        else datasets(question.plan.source)
-    )
+    named = datasets(question.plan.source) if isinstance(question, Asked) else question.datasets
     caller.scope.check_datasets(named, session.catalog)
     return question
 
