@@ -18,7 +18,6 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
-from importlib.abc import MetaPathFinder
 from itertools import pairwise
 from pathlib import Path
 
@@ -40,9 +39,7 @@ class Probes:
         # a probe that is jumped over at once leaves every function its one code object
         self._slipcover = Slipcover(branch=True, immediate=True, exclude_lines=[])
         matcher = FileMatcher(sources=[str(measured)], omit=["*/migrations/*"])
-        self._importing = ImportManager(self._slipcover, matcher)
-        self._finder: MetaPathFinder = self._importing.mpf
-        self._importing.__enter__()
+        ImportManager(self._slipcover, matcher).__enter__()
 
     def write(self, place: Path) -> None:
         """Write what was passed until now."""

@@ -314,20 +314,9 @@ def test_without_turns_all_that_arrived_is_read_first(monkeypatch: pytest.Monkey
 def test_a_body_that_waits_for_its_turn_arrives_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     protocol = limited_protocol(1000)
     # nothing is ever read at once
-    monkeypatch.setattr(protocol.turns, "take_now", NeverNow(protocol.turns))
+    monkeypatch.setattr(protocol.turns, "take_now", lambda: False)
     body = b"x" * 300_000
     with running(protocol) as port:
         for _ in range(3):
             told = requests.post(f"http://127.0.0.1:{port}/echo", data=body, timeout=20)
             assert told.json() == len(body)
-
-
-class NeverNow:
-    """Turns in which there never is room at once."""
-
-    def __init__(self, turns: Turns) -> None:
-        self._take_now = turns.take_now
-
-    def __call__(self) -> bool:
-        self._take_now()  # which plans the next turn
-        return False

@@ -141,6 +141,7 @@ A_NUMBER = " or ".join(f"must be a valid {kind}" for kind in ("string", "integer
         ({"epsilon": "1"}, "body.sql is required"),
         ({"sql": "SELECT 1", "seed": 7}, "body.seed is not a field of this request"),
         ({"sql": 7}, "body.sql must be a valid string"),
+        ({"sql": "x" * 100_001}, "body.sql must have at most 100000 characters"),
         ([], "body must be a JSON object"),
         ({"sql": "SELECT 1", "epsilon": True}, f"body.epsilon {A_NUMBER}"),
     ],

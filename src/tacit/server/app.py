@@ -234,7 +234,7 @@ def serve(
 
 
 def _print_progress(line: str) -> None:
-    """Print to stderr what the server does before it listens; the log starts after that."""
+    """Print to stderr, for people, what the server does until it listens, and its address."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tacit.server.turns import Turns
+from tacit.server.turns import AHEAD, Turns
 
 HEADER_SECONDS = 10.0
 """Seconds from the first moment of a connection, or of a request, to the end of its headers."""
@@ -50,8 +50,8 @@ ACCEPT_AT_ONCE = 8
 QUEUED_CONNECTIONS = 2048
 """Connections that the system holds until they are accepted."""
 
-AHEAD = b"GET /health "
-"""How a request begins that is parsed at once."""
+HEALTH_CHECKS = tuple(f"GET {path} ".encode() for path in AHEAD)
+"""How requests begin that are parsed at once."""
 
 
 class LimitedProtocol(H11Protocol):
@@ -105,7 +105,7 @@ class LimitedProtocol(H11Protocol):
         """Parse a part of a request in its turn, and start or end its time limits."""
         if self._unparsed:
             self._unparsed += data
-        elif data.startswith(AHEAD) or self.turns.take_now():
+        elif data.startswith(HEALTH_CHECKS) or self.turns.take_now():
             self._parse(data)
         elif data:
             self._unparsed = data
@@ -113,12 +113,13 @@ class LimitedProtocol(H11Protocol):
             self.turns.call_later(self._parse_later)
 
     def _parse_later(self) -> bool:
-        """Parse what waited, unless the connection was closed."""
+        """Parse what waited; return False if the connection was closed meanwhile."""
         data, self._unparsed = self._unparsed, b""
-        if data and not self.transport.is_closing():
-            self.flow.resume_reading()
-            self._parse(data)
-        return bool(data)
+        if not data or self.transport.is_closing():
+            return False
+        self.flow.resume_reading()
+        self._parse(data)
+        return True
 
     def _parse(self, data: bytes) -> None:
         super().data_received(data)

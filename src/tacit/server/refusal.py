@@ -183,11 +183,9 @@ def _rule_of(broken: Mapping[str, Any]) -> str:
             return "must be valid JSON"
         case "model_attributes_type" | "dict_type":
             return "must be a JSON object"
-        case "value_error":
-            return f"is refused: {broken['ctx']['error']}"
-    # "Input should be a valid string": what is left is a rule without a value
-    rule: str = broken["msg"].removeprefix("Input should ")
-    return f"must {rule}" if rule != broken["msg"] else f"is refused: {rule}"
+    # "Input should be a valid string": what comes after "should" is a rule without a value
+    _, found, rule = broken["msg"].partition(" should ")
+    return f"must {rule}" if found else f"is refused: {broken['msg']}"
 
 
 def _of_http(error: HTTPException) -> Refusal:

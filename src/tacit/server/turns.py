@@ -53,17 +53,16 @@ class Turns:
 
     def take_now(self) -> bool:
         """Return whether there is room in this turn, and nobody waits; then take it."""
-        if not self._is_planned:
-            self._is_planned = True
-            asyncio.get_running_loop().call_soon(self._next)
+        self._plan()
         if self._left and not self._waiting:
             self._left -= 1
             return True
         return False
 
     def call_later(self, work: Callable[[], bool]) -> None:
-        """Call ``work`` in a later turn; if it returns False, there was nothing left to do."""
+        """Call ``work`` in a later turn; if it returns False, it did nothing, and takes no room."""
         self._waiting.append(work)
+        self._plan()
 
     async def take(self) -> None:
         """Return in this turn of the event loop, or in a later one if others are before."""
@@ -79,6 +78,12 @@ class Turns:
 
         self.call_later(begin)
         await turn
+
+    def _plan(self) -> None:
+        """Let the event loop begin a turn, unless it is about to."""
+        if not self._is_planned:
+            self._is_planned = True
+            asyncio.get_running_loop().call_soon(self._next)
 
     def _next(self) -> None:
         """Begin a turn: do the first pieces of work, and plan the next turn if others wait."""
