@@ -60,7 +60,7 @@ class Turns:
         return False
 
     def call_later(self, work: Callable[[], bool]) -> None:
-        """Call ``work`` in a later turn; if it returns False, it did nothing, and takes no room."""
+        """Call ``work`` in a later turn; if it returns False, it did nothing, for no room."""
         self._waiting.append(work)
         self._plan()
 
