@@ -75,6 +75,13 @@ class Askers:
             assert time.monotonic() < last, f"No answers came: {self.statuses}"
             time.sleep(0.005)
 
+    def until_refused(self) -> None:
+        """Wait until a question was refused because charges are stopped."""
+        last = time.monotonic() + PATIENCE
+        while not self.statuses[423]:
+            assert time.monotonic() < last, f"Nothing was refused: {self.statuses}"
+            time.sleep(0.005)
+
     def _ask(self, place: int) -> None:
         server = self.servers[place % 2]
         with requests.Session() as line:
@@ -129,6 +136,8 @@ def race(
             else:
                 ledger.freeze("patients", by="olga")
                 time.sleep(0.02)
+                if waits and not number:
+                    askers.until_refused()
                 ledger.thaw("patients", by="olga")
             if waits:
                 askers.until_each_answers()

@@ -7,6 +7,7 @@ client, or as an Arrow stream, depending on the Accept header.
 
 import json
 from collections.abc import AsyncIterator
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
@@ -139,12 +140,18 @@ ARROW = "application/vnd.apache.arrow.stream"
 ANY = ("*/*", "application/*", "")
 
 
+@cache
+def _media_types() -> tuple[str, ...]:
+    """Return the supported media types. To look for Arrow reads folders, so it is done once."""
+    return (PLAIN, EXACT, ARROW) if is_installed("arrow") else (PLAIN, EXACT)
+
+
 def negotiate_media_type(request: Request) -> str:
     """Return the first media type in the Accept header that is supported.
 
     This is called before anything is charged, so that no charged answer is refused.
     """
-    known = [PLAIN, EXACT] + ([ARROW] if is_installed("arrow") else [])
+    known = _media_types()
     for given in request.headers.get("accept", "").split(","):
         name = given.partition(";")[0].strip().lower()
         if name in known or name in ANY:
