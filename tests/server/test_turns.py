@@ -2,13 +2,17 @@
 
 import asyncio
 import itertools
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Event
 from typing import Any
 
 import pytest
+from conftest import Bar
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tacit.server.lanes import HeldRefusals, Lane
 from tacit.server.turns import AHEAD, AT_ONCE, InTurn, Turns
 
 MANY = 60
@@ -110,3 +114,54 @@ def test_what_is_no_request_does_not_wait() -> None:
         return told == ["lifespan"]
 
     assert asyncio.run(run())
+
+
+def resumed_at_once(turns: Turns) -> int:
+    """The most requests that go on in one turn of the loop when their work ends together."""
+
+    async def run() -> int:
+        end, lane = Event(), Lane("work", threads=MANY, most_waiting=0, turns=turns)
+        resumed = 0
+
+        async def request() -> None:
+            nonlocal resumed
+            await lane.run(lambda: end.wait(30))
+            resumed += 1
+
+        tasks = [asyncio.create_task(request()) for _ in range(MANY)]
+        await asyncio.sleep(0.1)
+        end.set()
+        time.sleep(0.1)  # noqa: ASYNC251 # all threads end before the loop goes on
+        counts = [0]
+        while counts[-1] < MANY:
+            await asyncio.sleep(0)
+            counts.append(resumed)
+        await asyncio.gather(*tasks)
+        lane.close()
+        return max(after - before for before, after in itertools.pairwise(counts))
+
+    return asyncio.run(run())
+
+
+def test_a_few_requests_go_on_in_each_turn_after_their_work(bar: Bar) -> None:
+    most = resumed_at_once(Turns(2))
+    bar("requests that go on in one turn", most, "at most 2", most <= 2)
+    lie = resumed_at_once(Turns(MANY))
+    bar("lie, all go on when they can", lie, f"{MANY}", lie > 2)
+
+
+def test_refusals_for_load_wait_a_moment_and_not_without_limit() -> None:
+    async def run() -> tuple[float, float, int]:
+        held = HeldRefusals(seconds=0.5, most=10)
+        waits = [asyncio.create_task(held.wait()) for _ in range(10)]
+        await asyncio.sleep(0)
+        waiting, began = held.waiting, time.monotonic()
+        await held.wait()  # there is no room for it
+        at_once = time.monotonic() - began
+        await asyncio.gather(*waits)
+        assert held.waiting == 0
+        return at_once, time.monotonic() - began, waiting
+
+    at_once, held, waiting = asyncio.run(run())
+    assert waiting == 10
+    assert at_once < 0.4 < held

@@ -34,7 +34,7 @@ from tacit.server.connections import ACCEPT_AT_ONCE, lengthen_backlog, limited_p
 from tacit.server.current_curator import Current, Reload, stays
 from tacit.server.grants import check_mosts
 from tacit.server.identity import Gate, OidcIdentity
-from tacit.server.lanes import Lanes
+from tacit.server.lanes import HELD, Lanes
 from tacit.server.middleware import (
     AccessLog,
     BackgroundLog,
@@ -55,7 +55,7 @@ from tacit.server.readiness import Readiness
 from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import governance, owners, questions
 from tacit.server.time_alarm import watch_times
-from tacit.server.turns import InTurn, Turns
+from tacit.server.turns import InTurn
 from tacit.session import Curator, Reloader, alarm, open_for_serving
 
 ROUTERS = (questions.router, owners.router, governance.router)
@@ -151,13 +151,16 @@ def make_app(
 def watched_app(app: FastAPI, write: Write = sys.stdout.write) -> ASGIApp:
     """Wrap ``app`` in its access log, which also replaces the texts of unexpected errors."""
     app.state.write = outliving(write)
-    return AccessLog(InTurn(app, Turns()), app.state.traffic, write)
+    return AccessLog(InTurn(app, app.state.lanes.turns), app.state.traffic, write)
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, DeclarationsChanged):
         request.app.state.current.look()
-    return refusal_of(error).response()
+    refusal = refusal_of(error)
+    if refusal.told.code in HELD:
+        await request.app.state.lanes.held.wait()
+    return refusal.response()
 
 
 # ------------------------------------------------------------------ serve

@@ -9,7 +9,8 @@ in turn, and nobody has all of them: a price can take seconds to compute, and an
 asks for a hundred of them must not delay others.
 
 There are few threads in all, because Python runs one of them at a time: the event loop waits
-for each busy thread in turn before it can answer a health check.
+for each busy thread in turn before it can answer a health check. For the same reason requests
+go on in turns (`tacit.server.turns`) when the work that they waited for has ended.
 """
 
 import asyncio
@@ -17,11 +18,13 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 
 from tacit.server.places import Places
 from tacit.server.refusal import Refusal, Refused, Told
+from tacit.server.turns import Turns
 
 Made = TypeVar("Made")
 
@@ -45,9 +48,16 @@ class Lane:
     """
 
     def __init__(
-        self, name: str, *, threads: int, most_waiting: int, of_one: int | None = None
+        self,
+        name: str,
+        *,
+        threads: int,
+        most_waiting: int,
+        of_one: int | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self.name = name
+        self._resumed = turns or Turns()
         self._most = threads + most_waiting
         self._most_of_one = threads + -(-most_waiting // 4)
         self._inside = 0
@@ -75,6 +85,13 @@ class Lane:
         result after ``seconds``. Work that has begun then continues, and still counts for the
         limit.
         """
+        made = await self._run(work, seconds, who)
+        await self._resumed.take()
+        return made
+
+    async def _run(
+        self, work: Callable[[], Made], seconds: float | None, who: str | None
+    ) -> Made:
         with self._lock:
             if self._inside >= self._most or (who and self._of[who] >= self._most_of_one):
                 raise Refused(busy())
@@ -129,24 +146,64 @@ def busy() -> Refusal:
     return Refusal(503, told, {"Retry-After": RETRY_SECONDS})
 
 
+HELD = frozenset({"server_busy", "queue_full", "too_many_requests"})
+"""Codes of refusals that are sent after a pause."""
+
+HOLD_SECONDS, MOST_HELD = 1.0, 500
+"""How long such a refusal waits, and how many wait at the same time; further ones are sent."""
+
+
+class HeldRefusals:
+    """Lets refused requests wait a moment, so that their clients cannot send them in a circle.
+
+    A refusal needs little work, but a client that sends the same request again at once makes
+    the event loop do nothing else. A refusal that waits needs a timer and no thread.
+
+    Example:
+        >>> held = HeldRefusals(seconds=0.001)
+        >>> asyncio.run(held.wait())
+        >>> held.waiting
+        0
+    """
+
+    def __init__(self, seconds: float = HOLD_SECONDS, most: int = MOST_HELD) -> None:
+        self.waiting = 0
+        self._seconds = seconds
+        self._most = most
+
+    async def wait(self) -> None:
+        """Return after the pause, or at once if too many refusals wait."""
+        if self.waiting < self._most:
+            self.waiting += 1
+            try:
+                await asyncio.sleep(self._seconds)
+            finally:
+                self.waiting -= 1
+
+
 class Lanes:
     """All lanes of a server, apart from the threads that wait for its workers."""
 
     def __init__(self) -> None:
-        self.tokens = Lane("tokens", threads=4, most_waiting=2000)
+        self.turns = Turns()
+        """The turns in which requests start, and go on after their work in a lane."""
+        self.held = HeldRefusals()
+        lane = partial(Lane, turns=self.turns)
+        self.tokens = lane("tokens", threads=4, most_waiting=2000)
         """Token checks: one or a few reads of the store."""
-        self.free = Lane("free", threads=4, most_waiting=500, of_one=3)
+        self.free = lane("free", threads=4, most_waiting=500, of_one=3)
         """Quotes, explanations, budgets and stored releases."""
-        self.owners = Lane("owners", threads=2, most_waiting=100, of_one=1)
+        self.owners = lane("owners", threads=2, most_waiting=100, of_one=1)
         """Acts of owners, such as a freeze."""
-        self.audit = Lane("audit", threads=1, most_waiting=20)
+        self.audit = lane("audit", threads=1, most_waiting=20)
         """Reads of whole chains, which take long: one at a time."""
-        self.prices = Lane("prices", threads=4, most_waiting=2000, of_one=3)
+        self.prices = lane("prices", threads=4, most_waiting=2000, of_one=3)
         """Prices of questions that will be charged, and searches for stored answers."""
-        self.waits = Lane("waits", threads=2, most_waiting=2000)
+        self.waits = lane("waits", threads=2, most_waiting=2000)
         """Looking whether an answer that another server computes is stored."""
 
     def close(self) -> None:
         """Close all lanes."""
         for lane in vars(self).values():
-            lane.close()
+            if isinstance(lane, Lane):
+                lane.close()

@@ -52,7 +52,8 @@ class PaidAnswers:
         self._running = Flights()
         """Questions that have a place, by release key."""
         workers = sum(places.values()) or HERE
-        self._runs = Lane("questions", threads=workers, most_waiting=limits.questions)
+        most = limits.questions
+        self._runs = Lane("questions", threads=workers, most_waiting=most, turns=lanes.turns)
 
     async def answer(
         self,
@@ -87,6 +88,7 @@ class PaidAnswers:
         mine = (request.who, request.paid.key)
         while not isinstance(found, Response):
             if await self._asked.follow(mine):
+                await self._lanes.turns.take()  # all who follow go on at the same moment
                 found = await self._lanes.prices.run(request.look, who=request.who)
                 continue
             with self._asked.lead(mine):
