@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tacit.server import connections
 from tacit.server.connections import (
     ACCEPT_AT_ONCE,
+    PART_BYTES,
     READ_AT_ONCE,
     LimitedProtocol,
     lengthen_backlog,
@@ -223,6 +224,98 @@ def test_a_malformed_body_after_a_refusal_is_no_error_of_ours(
         line.sendall(b"no length\r\n")
         assert is_closed(line)
     assert [each for each in caplog.records if each.levelname == "ERROR"] == []
+
+
+def chunked(method: str, path: str) -> bytes:
+    """The headers of a request whose body comes in chunks."""
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    )
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST"])
+def test_malformed_bodies_stop_no_turns_and_are_no_errors_of_ours(
+    method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    protocol = limited_protocol(1000)
+    with running(protocol) as port, ExitStack() as closing:
+        for _ in range(HALF_OPEN):  # more than one turn parses
+            line = closing.enter_context(socket.create_connection(("127.0.0.1", port)))
+            line.sendall(chunked(method, "/echo") + b"no length\r\n")
+        for _ in range(3):
+            reply = requests.post(f"http://127.0.0.1:{port}/echo", b"x", timeout=10)
+            assert reply.json() == 1
+        assert is_closed(line)
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
+
+
+def test_an_error_in_a_turn_closes_one_connection_and_stops_no_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    protocol = limited_protocol(1000)
+    monkeypatch.setattr(protocol.turns, "take_now", lambda: False)
+    parse = LimitedProtocol._parse
+
+    def fail(self: LimitedProtocol, data: bytes) -> None:
+        if data.startswith(b"FAIL "):
+            raise LookupError
+        parse(self, data)
+
+    monkeypatch.setattr(LimitedProtocol, "_parse", fail)
+    with (
+        running(protocol) as port,
+        socket.create_connection(("127.0.0.1", port)) as line,
+    ):
+        line.sendall(b"FAIL ")
+        assert is_closed(line)
+        reply = requests.post(f"http://127.0.0.1:{port}/echo", b"x", timeout=10)
+        assert reply.json() == 1
+
+
+@pytest.mark.parametrize("path", ["/echo", "/health"])
+def test_many_small_chunks_are_parsed_in_small_parts(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HEADER_SECONDS", "BODY_SECONDS"):
+        monkeypatch.setattr(connections, name, 60.0)
+    protocol, parts = limited_protocol(1000), list[int]()
+    parse = LimitedProtocol._parse
+
+    def noted(self: LimitedProtocol, data: bytes) -> None:
+        parts.append(len(data))
+        parse(self, data)
+
+    monkeypatch.setattr(LimitedProtocol, "_parse", noted)
+    body = 10_000 * b"1\r\nx\r\n" + b"0\r\n\r\n"
+    with (
+        running(protocol) as port,
+        socket.create_connection(("127.0.0.1", port)) as line,
+    ):
+        line.sendall(chunked("POST", path) + body)
+        wanted = b"10000" if path == "/echo" else b"404 Not Found"
+        found = b""
+        line.settimeout(60)
+        while wanted not in found and (part := line.recv(1000)):
+            found += part
+        assert wanted in found
+    assert max(parts) <= PART_BYTES
+
+
+def test_only_a_short_health_check_is_read_out_of_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    protocol, later = limited_protocol(1000), list[object]()
+    monkeypatch.setattr(protocol.turns, "take_now", lambda: False)
+    call = protocol.turns.call_later
+    monkeypatch.setattr(
+        protocol.turns, "call_later", lambda each: (later.append(each), call(each))
+    )
+    with running(protocol) as port:
+        for header, waits in (("x", 0), (1000 * "x", 1)):
+            later.clear()
+            address = f"http://127.0.0.1:{port}/health"
+            assert requests.get(address, headers={"X": header}, timeout=10).status_code == 404
+            assert len(later) == waits
 
 
 def test_an_ordinary_request_is_not_ended_and_a_slow_one_may_take_its_time() -> None:

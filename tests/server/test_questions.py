@@ -16,6 +16,7 @@ from tacit.core.codec import (
     decode_release,
     encode_release,
 )
+from tacit.server.token_policy import Role
 from tacit.session.session import Session
 from tacit.sql.parser import parse
 
@@ -108,6 +109,20 @@ def test_a_key_of_another_question_is_refused_though_the_answer_is_stored(
         again = server.ask(ann, key=key, epsilon="0.14")
         assert again.status_code == 200
         assert again.json()["receipt"] == stored.json()["receipt"]
+
+
+def test_an_owner_of_others_cannot_probe_what_somebody_asked(server: Server) -> None:
+    asked = server.ask(server.token("ann"), epsilon="0.16").json()["release_key"]
+    oscar = server.token("oscar", Role.OWNER)
+    given = {"role": "analyst", "datasets": ["shifts"]}
+    for name in ("ann", "nobody"):  # the same, whether this name asked that question
+        body = given | {"principal": name}
+        token = server.call("POST", "/v1/tokens", oscar, json=body).json()["token"]
+        about_shifts = {"sql": "SELECT COUNT(*) AS n FROM shifts", "epsilon": "0.01"}
+        assert server.ask(token, key=asked, **about_shifts).status_code == 200
+    for name, key in (("ann", None), ("cat", asked)):  # the name of an answer is a key too
+        again = server.ask(server.token(name), key=key, epsilon="0.16")
+        assert again.json()["release_key"] == asked
 
 
 def test_what_nobody_can_give_is_refused_before_anything_is_charged(server: Server) -> None:

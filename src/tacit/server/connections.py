@@ -13,7 +13,8 @@ hold all connections.
 
 The server parses the bytes of a few connections in each turn of the event loop (`Turns`), and
 health checks at once. A connection that waits for its turn reads no more bytes, so that nobody
-can fill the memory meanwhile.
+can fill the memory meanwhile. A connection is read in small parts, because a body can consist
+of chunks of one byte each, which take long to parse.
 """
 
 import asyncio
@@ -21,10 +22,11 @@ import os
 import resource
 import socket
 from collections.abc import Callable
-from typing import Any, ClassVar
+from contextlib import suppress
+from typing import Any, ClassVar, cast
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from tacit.server.turns import AHEAD, Turns
 
@@ -44,14 +46,18 @@ SPARE_FILES = 256
 READ_AT_ONCE = 4
 """Parts of requests that are parsed in one turn of the event loop; each takes half a ms."""
 
+PART_BYTES = 2**12
+"""The most bytes of a part. The worst ones, chunks of one byte, take 6 ms; asyncio's own
+256 KiB of them take a third of a second."""
+
 ACCEPT_AT_ONCE = 8
 """Connections that are accepted in one turn of the event loop."""
 
 QUEUED_CONNECTIONS = 2048
 """Connections that the system holds until they are accepted."""
 
-HEALTH_CHECKS = tuple(f"GET {path} ".encode() for path in AHEAD)
-"""How requests begin that are parsed at once."""
+HEALTH_CHECKS, HEALTH_BYTES = tuple(f"GET {path} ".encode() for path in AHEAD), 1000
+"""How requests begin that are parsed at once, and the most bytes of them."""
 
 
 class LimitedProtocol(H11Protocol):
@@ -79,6 +85,7 @@ class LimitedProtocol(H11Protocol):
         self._came_early = False
         self._unparsed = b""
         super().connection_made(transport)
+        transport.max_size = PART_BYTES  # type: ignore[attr-defined] # how much asyncio reads
         self.waiting[self] = None
         if len(self.connections) > self.most:
             next(iter(self.waiting)).drop()
@@ -105,7 +112,7 @@ class LimitedProtocol(H11Protocol):
         """Parse a part of a request in its turn, and start or end its time limits."""
         if self._unparsed:
             self._unparsed += data
-        elif data.startswith(HEALTH_CHECKS) or self.turns.take_now():
+        elif _is_health_check(data) or self.turns.take_now():
             self._parse(data)
         elif data:
             self._unparsed = data
@@ -118,7 +125,11 @@ class LimitedProtocol(H11Protocol):
         if not data or self.transport.is_closing():
             return False
         self.flow.resume_reading()
-        self._parse(data)
+        try:
+            self._parse(data)
+        except BaseException:
+            self.drop()  # as asyncio does if `data_received` fails
+            raise
         return True
 
     def _parse(self, data: bytes) -> None:
@@ -160,11 +171,18 @@ class LimitedProtocol(H11Protocol):
                 self.waiting.pop(self, None)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a malformed request; close the connection if its response has begun."""
+        """Refuse a malformed request; close the connection if its response has begun.
+
+        The request may be at work, if its body is malformed. Its own response is not sent.
+        """
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # None without a request
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            super().send_400_response(msg)
-        else:
-            self.transport.close()
+            with suppress(h11.LocalProtocolError):  # a response to HEAD has no body
+                super().send_400_response(msg)
+        self.transport.close()
 
     def pause_writing(self) -> None:
         """Limit the time for which the client reads nothing."""
@@ -207,6 +225,10 @@ class LimitedProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _is_health_check(data: bytes) -> bool:
+    return len(data) <= HEALTH_BYTES and data.startswith(HEALTH_CHECKS)
 
 
 def limited_protocol(connections: int) -> type[LimitedProtocol]:

@@ -88,11 +88,13 @@ class Turns:
     def _next(self) -> None:
         """Begin a turn: do the first pieces of work, and plan the next turn if others wait."""
         self._left = self._at_once
-        while self._left and self._waiting:
-            self._left -= self._waiting.popleft()()
-        self._is_planned = bool(self._waiting) or self._left < self._at_once
-        if self._is_planned:
-            asyncio.get_running_loop().call_soon(self._next)
+        try:
+            while self._left and self._waiting:
+                self._left -= self._waiting.popleft()()
+        finally:  # an error of one piece of work must not stop the others
+            self._is_planned = bool(self._waiting) or self._left < self._at_once
+            if self._is_planned:
+                asyncio.get_running_loop().call_soon(self._next)
 
 
 class InTurn:

@@ -3,6 +3,7 @@
 Each is priced, charged and only then run.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -63,6 +64,9 @@ from tacit.stream import OpenHoldout, OpenStream, Place, Stream, Thresholdout, p
 # ------------------------------------------------------------------ request
 # The request that a priced question sends to the ledger: public facts, without its text.
 
+_DERIVED = re.compile("[0-9a-f]{64}").fullmatch
+"""Matches what a key that is derived from a question looks like."""
+
 
 def request_for(
     quote: Quote | FitQuote, catalog: core.Catalog, principal: str, request: str | None = None
@@ -72,12 +76,16 @@ def request_for(
     ``request`` is an idempotency key. Without one, the key is derived from the question, so
     that the same question again is the same request: if its answer was lost, the analyst
     learns that, and is not charged a second time without knowing it.
+
+    A given key is never a derived one. Owners can issue tokens in any name: a key that is
+    refused for this name would otherwise tell them which questions this analyst has asked.
     """
     tables = tables_of(catalog, quote.datasets)
+    given = f"given {request}" if _DERIVED(request or "") else request
     question = ChargeRequest(
         targets=(Target(quote.population, quote.event),),
         principal=principal,
-        request=request or "the same again",
+        request=given or "the same again",
         plan=quote.key,
         loss=quote.key_loss,
         policy=policy_of(quote.population, tables),
