@@ -4,13 +4,16 @@ import io
 import json
 import re
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from tacit.attacks import membership
+from tacit.attacks.finding import AttackVerdict, Measured
 from tacit.attacks.gallery import STORIES, GalleryNoise
 from tacit.cli.main import main
 from tacit.session.project import open_project
@@ -18,6 +21,28 @@ from tacit.session.project import open_project
 COUNT = "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
 MEAN = "SELECT city, AVG(born) AS born FROM patients GROUP BY city"
 BY_DOCTOR = "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor"
+BY_NUMBER = """
+[engines.clinic]
+kind = "duckdb"
+path = "clinic.duckdb"
+
+[populations.people]
+unit = "person"
+owners = ["olga"]
+budget = { epsilon = 3, delta = "1e-6" }
+
+[datasets.people]
+population = "people"
+engine = "clinic"
+epoch = "1"
+unit = "id"
+max_groups = 1
+max_rows = 1
+
+[datasets.people.columns]
+id = "integer"
+x = { kind = "integer", bounds = [0, 50], provenance = "public" }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +85,7 @@ def test_planned_questions_are_attacked_raw_and_through_tacit(
         exact = found[title, "differencing", "exact answers"]
         ours = found[title, "differencing", "Tacit, ε = 1 in all"]
         assert exact["verdict"] == "tells nearly everything"
-        assert ours["verdict"] in {
-            "not measurably better than a guess",
-            "not measurably above its limit",
-        }
+        assert ours["verdict"] in {AttackVerdict.GUESS.value, AttackVerdict.HELD.value}
     again = found[COUNT, "differencing", "fresh noise, 100 repeats, no ledger"]
     assert float(str(again["success"])) > 0.85
     assert "<svg" in page.read_text()
@@ -83,11 +105,71 @@ def test_a_median_is_attacked_by_what_the_attacker_learns(
     assert float(str(ours["low"])) < 0.731
 
 
-def test_a_person_who_is_not_there_is_told_of(project: Path) -> None:
-    output = run(project, COUNT, "--person", "persn 7")
-    assert "Attacks on 1 question, through" in output
-    assert "Check how they are spelled" in output
-    assert "Check how they are spelled" not in run(project, COUNT, "--person", "person 7")
+@pytest.mark.parametrize("people", [("persn 7",), ("person 7", "NOBODY")])
+def test_a_person_who_is_not_there_is_an_error(project: Path, people: tuple[str, ...]) -> None:
+    named = [part for person in people for part in ("--person", person)]
+    done = CliRunner().invoke(main, ["attack", COUNT, *named, "--project", str(project)])
+    assert done.exit_code == 1
+    assert f"Nobody in patients.person is {people[-1]!r}" in done.output
+    assert "Attacks on" not in done.output  # no verdict
+
+
+def test_a_person_whom_a_question_leaves_out_is_there(project: Path) -> None:
+    """The lie would be to look for people in the question: this one has no row in it."""
+    nobody = "SELECT COUNT(*) AS n FROM patients WHERE born > 2025"
+    output = run(project, nobody, "--person", "person 7")
+    assert "these questions count none of their rows" in output
+    assert "these questions count none" not in run(project, COUNT, "--person", "person 7")
+
+
+def test_people_who_are_named_by_numbers_need_a_number(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as owner:
+        owner.execute("CREATE TABLE people AS SELECT range AS id, range % 3 AS x FROM range(9)")
+    file = tmp_path / "tacit.toml"
+    file.write_text(BY_NUMBER)
+    for person, words in (("seven", "names people by integers"), ("70", "Nobody in people.id")):
+        question = ("SELECT COUNT(*) AS n FROM people", "--person", person)
+        done = CliRunner().invoke(main, ["attack", *question, "--project", str(file)])
+        assert done.exit_code == 1
+        assert words in done.output
+
+
+def test_a_report_says_when_by_whom_about_whom_and_what_to_do_next(
+    project: Path, tmp_path: Path
+) -> None:
+    page, file = tmp_path / "a.html", tmp_path / "a.json"
+    output = run(project, COUNT, "--people", "2", "--out", str(page), "--json", str(file))
+    made = json.loads(file.read_text())
+    assert made["populations"] == ["patients"]
+    assert made["tacit"] == version("tacit")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", made["made"])
+    said = f"Made on {made['made']} by Tacit {made['tacit']} about the population patients."
+    step = "Next: exact answers"
+    for text in (output, page.read_text()):
+        assert said in text
+        assert step in text
+    assert any("would reveal people. Do not publish" in each for each in made["notes"])
+
+
+def test_a_rare_secret_that_is_reconstructed_is_red_and_named(tmp_path: Path) -> None:
+    """Of 1,000 people 5 are ill: exact counts name them, which was green in version 0.1.0."""
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as owner:
+        owner.execute(
+            "CREATE TABLE people AS SELECT range AS id, range % 50 AS x, "
+            "range % 200 = 7 AS ill FROM range(1000)"
+        )
+    project, file = tmp_path / "tacit.toml", tmp_path / "a.json"
+    project.write_text(BY_NUMBER + 'ill = "boolean"\n')
+    about = ("--table", "people", "--facts", "x", "--secret", "ill", "--json", str(file))
+    output = run(project, *about)
+    found = told(file)
+    exact = found["people: x and the secret ill", "reconstruction", "exact counts"]
+    assert exact["verdict"] == "tells nearly everything"
+    assert exact["tone"] == "bad"
+    assert exact["naming"] == {"right": 5, "have": 5, "named": 5, "blind": 0.025}
+    assert "names 5 of the 5 who have it" in output
+    # the lie: the old verdict compared 100% of 1,000 with a guess of 99.5%
+    assert not Measured.share(1000, 1000).low > 0.995
 
 
 def test_a_build_with_too_little_noise_is_convicted(

@@ -45,7 +45,8 @@ from tacit.attacks.membership import presence, presence_of_two
 from tacit.attacks.people_generator import PeopleGenerator
 from tacit.attacks.reconstruction import bits_recovered, least_squares
 from tacit.attacks.report import AttackedItem, AttackReport, count_of, side_by_side
-from tacit.core import Norm, Rule, Secret, Sensitivity
+from tacit.attacks.secret_values import SecretValues
+from tacit.core import Kind, Norm, Rule, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway, Gaussian, Laplace, LiveGateway
 from tacit.numeric.entropy import SystemEntropy
@@ -130,7 +131,7 @@ def names_removed(_: GalleryNoise) -> list[Finding]:
     return [
         uniqueness(facts),
         linkage(facts, ill, roll, ill[order]),
-        cells_through_tacit(facts, ill, EPSILON, 0),
+        cells_through_tacit(facts, SecretValues.of(ill, Kind.TEXT), EPSILON, 0),
     ]
 
 
@@ -491,4 +492,4 @@ def gallery_report(parts: Sequence[AttackedItem]) -> AttackReport:
         summary += " Run the gallery again, and report it if it happens again."
     notes = (summary, HOW_TO_READ, NEXT_STEPS) if bounded else (HOW_TO_READ, NEXT_STEPS)
     loss = f"ε = {EPSILON}, δ = 1e-6"
-    return AttackReport("synthetic people", loss, tuple(parts), notes, SYNTHETIC)
+    return AttackReport.of_now("synthetic people", loss, parts, notes, SYNTHETIC)

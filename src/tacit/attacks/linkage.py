@@ -4,11 +4,13 @@ Rows without names are joined with a list of names by the public facts that both
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.attacks.chance import Guesses, judge
 from tacit.attacks.finding import Finding, Measured
 from tacit.errors import InvalidValue
 
@@ -43,8 +45,9 @@ def uniqueness(columns: Sequence[NDArray[Any]], system: str = "rows without name
     place = cells(columns)
     alone = np.bincount(place)[place] == 1
     learns = "people alone with their public facts"
-    success = Measured.share(float(np.count_nonzero(alone)), alone.size)
-    return Finding("uniqueness", system, learns, success, 1 / alone.size)
+    found = int(np.count_nonzero(alone))
+    success = Measured.share(found, alone.size)
+    return Finding("uniqueness", system, learns, success, 0.0, proved=found)
 
 
 def expected_uniqueness(people: int, shares: NDArray[Any]) -> float:
@@ -66,8 +69,11 @@ def linkage(
 ) -> Finding:
     """Measure how often a join reveals the secret of a named person.
 
-    If exactly one row matches, the attacker takes its secret. If none or several match, the
-    attacker guesses the most frequent secret.
+    If exactly one row matches, the attacker takes its secret, and is certain of it if all named
+    people are in the rows. If several match, the attacker guesses the value that is most
+    frequent among them, compared with all rows; if none does, the most frequent value of all.
+    The success is the balanced accuracy (`tacit.attacks.chance`). The same attack without the
+    row of each person shows what would be known if they had not taken part.
 
     Example:
         >>> rows, secret = [np.array([1, 2, 2])], np.array(["flu", "none", "none"])
@@ -78,15 +84,84 @@ def linkage(
     together = [np.concatenate(pair) for pair in zip(released, named, strict=True)]
     place = cells(together)
     rows, asked = place[: secret.size], place[secret.size :]
-    counts = np.bincount(rows, minlength=int(place.max()) + 1)
-    row_of = np.zeros(counts.size, dtype=np.int64)
-    row_of[rows] = np.arange(secret.size)
-    values, codes = np.unique(secret, return_inverse=True)
-    commonest = values[np.argmax(np.bincount(codes))]
-    guess = np.where(counts[asked] == 1, secret[row_of[asked]], commonest)
-    hits = Measured.share(float(np.count_nonzero(guess == truth)), truth.size)
-    chance = float(np.mean(truth == commonest))
-    return Finding("linkage", system, "named people's secrets", hits, chance)
+    # the values of named people come first, because only these can be guessed rightly
+    present, right = np.unique(truth, return_inverse=True)
+    others = np.setdiff1d(secret, present)
+    codes = np.empty(secret.size, dtype=np.int64)
+    for values, start in ((present, 0), (others, present.size)):
+        inside = np.isin(secret, values)
+        codes[inside] = start + np.searchsorted(values, secret[inside])
+    right = np.asarray(right, dtype=np.int64)
+    table = GroupedSecrets.of(rows, codes, int(place.max()) + 1, present.size + others.size)
+    guesses = Guesses(table.guess(asked), right)
+    absent = Guesses(table.guess(asked, right), right).balanced_accuracy().value
+    alone = (table.sizes[asked] == 1) & (guesses.guesses == right)
+    return judge(
+        "linkage",
+        system,
+        "named people's secrets",
+        guesses,
+        without=max(absent, guesses.chance),
+        proved=int(np.count_nonzero(alone)),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedSecrets:
+    """How often each value of a secret occurs in each group of rows.
+
+    Only the values that occur in a group are stored: a table of all groups and values would be
+    too large if most people have a value of their own.
+    """
+
+    sizes: NDArray[np.int64]
+    """The number of rows of each group."""
+    pairs: NDArray[np.int64]
+    """A group times the number of values, plus a value; sorted."""
+    counts: NDArray[np.int64]
+    """The number of rows of each pair."""
+    totals: NDArray[np.int64]
+    """The number of rows of each value."""
+
+    @classmethod
+    def of(
+        cls, rows: NDArray[np.int64], codes: NDArray[np.int64], groups: int, values: int
+    ) -> "GroupedSecrets":
+        """Count the rows of each group and value."""
+        pairs, counts = np.unique(rows * values + codes, return_counts=True)
+        sizes = np.bincount(rows, minlength=groups).astype(np.int64)
+        totals = np.bincount(codes, minlength=values).astype(np.int64)
+        return cls(sizes, pairs.astype(np.int64), counts.astype(np.int64), totals)
+
+    def guess(
+        self, asked: NDArray[np.int64], left_out: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Return a guess for each person, who is in one of the groups.
+
+        With ``left_out``, the value of each person, one row of theirs is not counted.
+        """
+        values = self.totals.size
+        commonest = int(np.argmax(self.totals))
+        group, value = np.divmod(self.pairs, values)
+        score = self.counts / self.totals[value]
+        order = np.lexsort((value, -score, group))
+        starts = np.searchsorted(group[order], asked)
+        ends = np.searchsorted(group[order], asked, side="right")
+        first = order[np.minimum(starts, order.size - 1)]
+        found = np.where(ends > starts, value[first], commonest)
+        if left_out is None:
+            return np.asarray(found, dtype=np.int64)
+        own = asked * values + left_out
+        at = np.minimum(np.searchsorted(self.pairs, own), self.pairs.size - 1)
+        mine = self.pairs[at] == own
+        fewer = np.where(mine, (self.counts[at] - 1) / self.totals[left_out], 0.0)
+        # a row of the person's own value may have been what made it the best of the group
+        second = order[np.minimum(starts + 1, order.size - 1)]
+        more = ends > starts + 1
+        rival = np.where(more, score[second], 0.0)
+        kept = np.where(fewer >= rival, left_out, value[second])
+        without = np.where((fewer > 0) | more, kept, commonest)
+        return np.asarray(np.where(mine & (found == left_out), without, found), dtype=np.int64)
 
 
 # ------------------------------------------------------------------ k-anonymity
@@ -145,5 +220,7 @@ def _shared_secrets(
     _, codes = np.unique(secret, return_inverse=True)
     kinds = np.unique(np.stack([place, codes]), axis=1)[0]
     alike = np.bincount(kinds)[place] == 1
-    success = Measured.share(float(np.count_nonzero(alike)), alike.size)
-    return Finding(attack, f"k-anonymous rows, k = {anonymity(columns)}", learns, success, 0.0)
+    found = int(np.count_nonzero(alike))
+    success = Measured.share(found, alike.size)
+    system, fact = f"k-anonymous rows, k = {anonymity(columns)}", bool(codes.max() == 0)
+    return Finding(attack, system, learns, success, 0.0, fact=fact, proved=found)

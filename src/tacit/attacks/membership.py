@@ -99,6 +99,16 @@ def without(plan: BoundedPlan, person: Value, catalog: Catalog) -> BoundedPlan:
     return replace(plan, condition=AllOf((plan.condition, Negation(theirs))))
 
 
+def is_there(quote: Quote, engine: Engine, catalog: Catalog, person: Value) -> bool:
+    """Return whether a person has a row, by the exact answer to a COUNT of the rows."""
+    plan = quote.bound.plan
+    table, _, column = plan.source.unit.partition(".")
+    kind = catalog.dataset(table).schema[column].kind
+    theirs = CompareColumn(Comparison.EQUAL, plan.source.unit, kind, person)
+    only = replace(plan, condition=AllOf((plan.condition, theirs)))
+    return any(exactly(only, engine.run(only, catalog, SALT)).values())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
     """Scores of noisy answers with one person and without.
@@ -146,18 +156,29 @@ def play(quote: Quote, whole: Quote, engine: Engine, catalog: Catalog, person: V
 
 
 def findings(label: str, games: list[Game], system: str, allowed: float) -> list[Finding]:
-    """Return the success of an attacker who knows all other people, for each kind of answer."""
-    # an exact answer is the same at every attempt
+    """Return the success of an attacker who knows all other people, for each kind of answer.
+
+    Noisy answers are attacked for the people whose absence changes the exact answer: those of
+    all others have the same distribution with them and without, and would hide a leak.
+    """
+    changing = [game for game in games if game.changed]
+    tried = changing or games
+    # an exact answer is the same at every attempt; whether it changes is no matter of luck
     changed = np.repeat([float(game.changed) for game in games], TRIED)
-    members = np.concatenate([game.members for game in games])
-    others = np.concatenate([game.others for game in games])
-    found = [presence(label, "exact answers", changed, np.zeros(changed.size))]
-    pairs = [game.averaged for game in games if game.averaged]
+    exact = presence(label, "exact answers", changed, np.zeros(changed.size))
+    learns = f"{ONE_PERSON}, for {len(changing)} of {len(games)} whose absence changes it"
+    if len(changing) == len(games):
+        learns = ONE_PERSON
+    found = [replace(exact, proved=len(changing), luck=None if changing else 1.0)]
+    pairs = [game.averaged for game in tried if game.averaged]
     if pairs:
         again = f"fresh noise, {REPEATS} repeats, no ledger"
         first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
         found.append(presence(label, again, first, second))
-    return [*found, presence(label, system, members, others, allowed)]
+    members = np.concatenate([game.members for game in tried])
+    others = np.concatenate([game.others for game in tried])
+    found.append(presence(label, system, members, others, allowed))
+    return [replace(each, learns=learns) for each in found]
 
 
 def _scores(

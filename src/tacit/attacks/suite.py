@@ -1,6 +1,7 @@
 """Attacks on an owner's own tables and planned questions, before they are published."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,11 @@ from tacit.attacks.attack_table import (
     rows_without_names,
 )
 from tacit.attacks.finding import Finding
-from tacit.attacks.membership import Game, findings, play
+from tacit.attacks.membership import Game, findings, is_there, play
 from tacit.attacks.report import AttackedItem, side_by_side
-from tacit.core import Dataset, Kind, Loss, UnitColumn
-from tacit.engines import RowsRequest, path_in
+from tacit.attacks.secret_values import SecretValues
+from tacit.core import Catalog, Dataset, Kind, Loss, UnitColumn
+from tacit.engines import CheckedEngine, RowsRequest, path_in
 from tacit.errors import InvalidValue
 from tacit.numeric import Number, exact
 from tacit.plan import Value
@@ -61,14 +63,21 @@ class AttackSuite:
 
     def attack_table(self, name: str, facts: Sequence[str], secret: str) -> AttackedItem:
         """Attack rows of public facts and one secret, and noisy counts of the same rows."""
-        rows = self._rows(self._dataset(name), [*facts, secret])
+        dataset = self._dataset(name)
+        rows = self._rows(dataset, [*facts, secret])
+        if not rows:
+            raise InvalidValue(
+                f"{name!r} has no row of a person, so that there is nothing to attack. Check "
+                "that the project file names the right table."
+            )
         columns = [np.array(column) for column in zip(*rows, strict=True)][1:]
         *known, hidden = columns
         found = rows_without_names(known, hidden)
-        found.append(cells_through_tacit(known, hidden, self.epsilon, self.delta))
-        found += counts_of_groups(hidden, self.epsilon, self.delta)
+        values = SecretValues.of(hidden, dataset.schema[secret].kind)
+        found.append(cells_through_tacit(known, values, self.epsilon, self.delta))
+        found += counts_of_groups(values, self.epsilon, self.delta)
         title = f"{name}: {', '.join(facts)} and the secret {secret}"
-        return AttackedItem(title, side_by_side(found))
+        return AttackedItem(title, side_by_side(found), population=dataset.population)
 
     def attack_questions(
         self, texts: Sequence[str], people: Sequence[str], count: int
@@ -79,6 +88,7 @@ class AttackSuite:
         loss, share = self._losses(len(texts))
         together: list[Game] = []
         units: set[str] = set()
+        named = ""
         with ExitStack() as closing:
             engines = open_engines(project, self.file.parent, closing)
             for text in texts:
@@ -87,13 +97,17 @@ class AttackSuite:
                 source = quote.bound.plan.source
                 engine = engines[catalog.table(source.dataset).location.engine]
                 chosen = self._people(project, source.unit, people, count)
+                if people:
+                    self._check_there(chosen, source.unit, catalog, engines)
                 games = [play(quote, whole, engine, catalog, each) for each in chosen]
                 both = zip(together, games, strict=False)  # combine games of the same person
                 together = [one.beside(two) for one, two in both] if together else games
                 units.add(source.unit)
-                yield AttackedItem(text, self._findings(games))
+                named = catalog.dataset(source.dataset).population
+                yield AttackedItem(text, self._findings(games), population=named)
         if len(texts) > 1 and len(units) == 1:  # the same people in all of them
-            yield AttackedItem(f"All {len(texts)} questions together", self._findings(together))
+            title = f"All {len(texts)} questions together"
+            yield AttackedItem(title, self._findings(together), population=named)
 
     def _losses(self, parts: int) -> tuple[Loss, Loss]:
         """Return the whole loss and one of ``parts`` equal parts.
@@ -117,8 +131,41 @@ class AttackSuite:
         table, _, column = unit.partition(".")
         dataset = project.catalog.dataset(table)
         chosen = named or [row[0] for row in self._rows(dataset, [column], count)]
-        whole = dataset.schema[column].kind is Kind.INTEGER
-        return [int(each) if whole else each for each in chosen]
+        if not chosen:
+            raise InvalidValue(
+                f"{table!r} has no row of a person, so that there is nobody to attack. Check "
+                "that the project file names the right table."
+            )
+        if dataset.schema[column].kind is not Kind.INTEGER:
+            return list(chosen)
+        wrong = [each for each in chosen if not re.fullmatch(r"-?[0-9]{1,18}", each)]
+        if wrong:
+            raise InvalidValue(
+                f"{unit} names people by integers, but --person {wrong[0]!r} was given. Use a "
+                "number of that column, such as --person 7."
+            )
+        return [int(each) for each in chosen]
+
+    def _check_there(
+        self,
+        people: Sequence[Value],
+        unit: str,
+        catalog: Catalog,
+        engines: Mapping[str, CheckedEngine],
+    ) -> None:
+        """Refuse a named person who has no row in the table that names the people."""
+        table = unit.partition(".")[0]
+        quoted = table.replace('"', '""')
+        text = f'SELECT COUNT(*) AS n FROM "{quoted}"'  # noqa: S608 - our own catalogue
+        plan = parse(text, catalog)
+        quote = price(plan, catalog, self._losses(1)[0])
+        engine = engines[catalog.table(table).location.engine]
+        for person in people:
+            if not is_there(quote, engine, catalog, person):
+                raise InvalidValue(
+                    f"Nobody in {unit} is {person!r}, so that there is nobody to attack. Check "
+                    "how the person is spelled, or leave out --person to attack a few people."
+                )
 
     def _dataset(self, name: str) -> Dataset:
         return read_project(self.file).catalog.dataset(name)

@@ -164,6 +164,14 @@ def _colour_verdict(line: str) -> str:
 
 # ------------------------------------------------------------------ attack
 
+EXACT = "exact answers"
+"""The system of findings on answers without noise."""
+
+UNCHANGED = (
+    "No answer changed when the named people were left out: these questions count none of "
+    "their rows."
+)
+
 
 @click.command()
 @click.argument("questions", nargs=-1)
@@ -246,18 +254,13 @@ def attack(  # noqa: PLR0913 - one for each option
                 bar.advance(task)
     asked = report.count_of(len(questions), "question") if questions else ""
     subject = ", ".join(filter(None, [table, asked]))
-    absent = person and all(
-        each.success.value == each.chance
-        for part in parts
-        for each in part.findings
-        if each.system == "exact answers"
-    )
-    notes = (
-        "No answer changed when the named people were left out. Check how they are spelled.",
-    )
-    made = report.AttackReport(
-        subject, f"ε = {epsilon}, δ = {delta}", tuple(parts), notes if absent else ()
-    )
+    exact = [each for part in parts for each in part.findings if each.system == EXACT]
+    unchanged = person and not any(each.proved for each in exact)
+    notes = report.next_steps([each for part in parts for each in part.findings])
+    if unchanged:
+        notes = (UNCHANGED, *notes)
+    loss = f"ε = {epsilon}, δ = {delta}"
+    made = report.AttackReport.of_now(subject, loss, parts, notes)
     click.echo(str(made))
     _write_report(made, out, json_)
 
@@ -314,6 +317,9 @@ def _write_report(made: Any, out: Path | None, json_: Path | None) -> None:
 WITH_GALLERY = ("gallery", "story", "out", "json_")
 WIDTHS = {"attack": 17, "on": 20, "right": 6, "a guess": 7, "allowed": 7, "verdict": 16}
 """Columns of the table of a story, which fits into 80 characters."""
+
+STYLES = {"good": "green", "noted": "yellow", "unclear": "dim", "bad": "red"}
+"""Colours of a terminal, by the tone of a verdict."""
 
 
 def _check_gallery(*, gallery: bool, questions: tuple[str, ...]) -> None:
@@ -375,7 +381,7 @@ def _show_stories(made: Any, console: Console) -> None:
 
 
 def _tone(finding: Any) -> str:
-    return "yellow" if finding.fact else "green" if finding.verdict.good else "red"
+    return STYLES[finding.verdict.tone.value]
 
 
 def _table_of_story(part: Any) -> Table:

@@ -23,6 +23,7 @@ _HOMES = {
     "Pipeline": "tacit.ml.pipeline",
     "PrivateEstimator": "tacit.ml.estimator",
     "QuantileRegression": "tacit.ml.quantile_regression",
+    "RepeatedFitWarning": "tacit.ml.repeated_fits",
     "StandardScaler": "tacit.ml.pipeline",
     "event_of": "tacit.ml.sufficient_statistics",
 }

@@ -14,5 +14,6 @@ from tacit.ml.pca import PCA as PCA
 from tacit.ml.pipeline import Pipeline as Pipeline
 from tacit.ml.pipeline import StandardScaler as StandardScaler
 from tacit.ml.quantile_regression import QuantileRegression as QuantileRegression
+from tacit.ml.repeated_fits import RepeatedFitWarning as RepeatedFitWarning
 from tacit.ml.sufficient_statistics import NoisySums as NoisySums
 from tacit.ml.sufficient_statistics import event_of as event_of

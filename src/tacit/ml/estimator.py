@@ -23,6 +23,7 @@ from tacit.accounting import loss_of, rho_within, to_approximate_dp
 from tacit.engines.duckdb_files import open_frame
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway
+from tacit.ml.repeated_fits import ONE_FIT, warn_of_repeats
 from tacit.numeric import exact
 from tacit.plan import Scan, Training, TrainingSteps, training_of
 from tacit.query import Data, fit_parameters
@@ -135,9 +136,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
     which the noise is calibrated.
 
     ``session.fit(estimator, ...)`` charges a ledger for the fit. ``estimator.fit(X, y)`` runs
-    the same fit without a ledger: ``guarantee_`` states the loss of each fit, and nothing adds
-    the losses of several fits. Error messages of ``fit`` may depend on the arrays, since the
-    caller has them. Error messages of a session never depend on a row.
+    the same fit without a ledger: ``guarantee_`` states the loss of each fit and assumes that
+    the rows are fitted once, because nothing adds the losses of several fits. A search or
+    cross-validation of scikit-learn fits many times, and warns. Error messages of ``fit`` may
+    depend on the arrays, since the caller has them. Error messages of a session never depend
+    on a row.
     """
 
     epsilon: float
@@ -173,8 +176,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
         parameters = fit_parameters(
             self, training, arrays.data(), charge=b"arrays, and no ledger"
         )
+        repeated = warn_of_repeats()
+        assumed = (*training.assumptions, ONE_FIT, *([repeated] if repeated else []))
         guarantee = core.Guarantee(
-            training.population, self._loss_of(event), training.assumptions, event.numerics
+            training.population, self._loss_of(event), assumed, event.numerics
         )
         return self.learn(parameters, guarantee)
 
