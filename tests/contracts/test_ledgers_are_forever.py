@@ -54,6 +54,9 @@ DATED = GOLDEN / "ledger-1-dated.jsonl"
 TEAMS = GOLDEN / "ledger-1-teams.jsonl"
 DELAYED = GOLDEN / "ledger-1-delayed.jsonl"
 
+DECIDED = GOLDEN / "ledger-1-decided.jsonl"
+
+DECIDED_HEAD = "e4e0c96338773ff1"
 TEAMS_HEAD = "1acc81b9bf22283b"
 DATED_HEAD = "1844fc5f7500f228"
 NUMBERED_HEADS = ["ca0c76b6840f1bbd", "2a6519ec6ae53c28"]
@@ -288,6 +291,27 @@ def make_teams() -> None:
         store.close()
 
 
+def make_decided() -> None:
+    """Write the golden file of proposals that lapse and are withdrawn, and of a lowered cap."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people = Population("clinic", PEOPLE)
+        ledger.open_budget(people, Budget(Loss.pure(3)), ("olga", "omar"), by="olga")
+        answer(ledger, ask("before", of=people))
+        ledger.raise_cap("clinic", Loss.pure(1), "a second wave", by="olga")
+        rise = ledger.raise_cap("clinic", Loss.pure(2), "zoë asked", by="omar")
+        ledger.approve("clinic", rise.seq, by="olga")
+        gone = ledger.propose("clinic", OwnerRemoved("omar"), by="olga")
+        ledger.withdraw("clinic", gone.seq, by="omar")
+        ledger.lower_cap("clinic", Loss.pure(2), "the study ended", by="omar")
+        answer(ledger, ask("after", of=people))
+        ledger.raise_cap("clinic", Loss.pure(1), "not approved by anyone", by="olga")
+        DECIDED.write_text("".join(export(store)))
+        store.close()
+
+
 def _write(ledger: Ledger) -> None:
     for people, budget in BUDGETS.items():
         ledger.open_budget(people, budget, ("olga", "omar"), by="olga")
@@ -440,6 +464,18 @@ def test_a_golden_ledger_tells_teams_and_requests(store: SqlStore) -> None:
     Ledger(store).verify("clinic")
 
 
+def test_a_golden_ledger_tells_what_was_decided(store: SqlStore) -> None:
+    lines = DECIDED.read_text().splitlines(keepends=True)
+    (clinic,) = read(lines)
+    assert (clinic.cap, clinic.spent) == (Units(2 * 10**12, 0), Units(2 * 10**11, 0))
+    (waiting,) = clinic.proposals.values()
+    assert waiting.lapses == waiting.at + 30 * 86_400_000
+    assert clinic.head.hex()[:16] == DECIDED_HEAD
+    restore(store, lines)
+    assert list(export(store)) == lines
+    Ledger(store).verify("clinic")
+
+
 def sampled() -> list[str]:
     return SAMPLED.read_text().splitlines(keepends=True)
 
@@ -453,7 +489,7 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
         lines,
         *(
             file.read_text().splitlines(keepends=True)
-            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED, DATED, TEAMS)
+            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED, DATED, TEAMS, DECIDED)
         ),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]

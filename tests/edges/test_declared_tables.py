@@ -267,7 +267,7 @@ def test_what_a_file_says_is_recorded_as_a_whole(folder: Path) -> None:
     raised = people("patients").replace("epsilon = 3", "epsilon = 4").replace("120", "150")
     write(folder, raised, staff, people("third", table="seen"))
     with pytest.raises(InvalidValue, match="One table belongs to one population"):
-        apply_project(file, by="olga")
+        apply_project(file, by="olga", reason="a second study")
     assert {name: ledger.entries(name) for name in ledger.populations()} == before
 
 

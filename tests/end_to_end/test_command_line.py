@@ -148,17 +148,41 @@ def test_a_second_owner_approves(tmp_path: Path, made: Path) -> None:
     copy(made / "clinic.duckdb", tmp_path)
     assert tacit("apply", "--project", file, "--as", "olga", "--yes").exit_code == 0
     file.write_text(text.replace("epsilon = 3", "epsilon = 4"))
-    proposed = tacit("apply", "--project", file, "--as", "olga", "--yes").output
+    unreasoned = tacit("apply", "--project", file, "--as", "olga", "--yes")
+    assert unreasoned.exit_code == 1
+    assert "tacit apply --reason" in unreasoned.output
+    why = ("--reason", "a second study", "--yes")
+    proposed = tacit("apply", "--project", file, "--as", "olga", *why).output
     waiting = tacit("apply", "--project", file, "--as", "olga").output
     for said in (proposed, waiting):
         assert "proposal 3 waits for a second owner" in said
         assert "Proposed by olga; not yet in effect. Another owner runs: tacit ledger " in said
         assert "approve patients 3\n" in said
     assert "Recorded by" not in proposed
+    assert (
+        "proposal 3 of olga waits for a second owner until 2"
+        in tacit("status", "--project", file).output
+    )
     alone = tacit("ledger", "approve", "patients", 3, "--project", file, "--as", "olga")
     assert "approved by another owner" in alone.output
     done = tacit("ledger", "approve", "patients", 3, "--project", file, "--as", "omar")
     assert "omar approved proposal 3" in done.output
+    assert "waits" not in tacit("status", "--project", file).output
+
+    file.write_text(text.replace("epsilon = 3", "epsilon = 5"))
+    asked = tacit("apply", "--project", file, "--as", "olga", typed="a third study\ny\n")
+    assert "Why is the cap raised?" in asked.output
+    assert "proposal 5 waits for a second owner" in asked.output
+    said = tacit("ledger", "withdraw", "patients", 5, "--project", file, "--as", "omar")
+    assert "omar withdrew proposal 5 of patients" in said.output
+    shown = tacit("ledger", "show", "patients", "--kind", "proposal", "--project", file).output
+    assert shown.splitlines()[-1].endswith("withdrawn by omar")
+    assert "raise the cap by rho 0.151904: a third study" in shown
+    lowered = text.replace("epsilon = 3", "epsilon = 1")
+    file.write_text(lowered)
+    assert (
+        "Recorded by omar" in tacit("apply", "--project", file, "--as", "omar", "--yes").output
+    )
 
 
 def test_without_a_project_the_next_step_is_told(tmp_path: Path) -> None:

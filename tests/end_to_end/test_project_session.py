@@ -121,8 +121,6 @@ def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
         ("max_rows = 5", "max_rows = 50", "+ visits: at most 2 groups of 50 rows"),
         ('unit = "person"\nmax', 'unit = "city"\nmax', "+ people: city names the unit"),
         ('"1"\ncolumns', '"2"\ncolumns', "+ regions: epoch '2'"),
-        ("epsilon = 3", "epsilon = 4", "raise the cap to epsilon 4, delta 0.000001, by rho "),
-        ('["olga"]', '["olga", "omar"]', "add the owner omar"),
     ],
 )
 def test_every_difference_is_shown_and_recorded_as_an_owners_act(
@@ -137,6 +135,30 @@ def test_every_difference_is_shown_and_recorded_as_an_owners_act(
     with pytest.raises(NotPermitted, match="mallory does not own"):
         apply_project(file, by="mallory")
     (change,) = apply_project(file, by="olga")
+    assert told in str(change)
+    assert held(file).verify("patients").entries == entries + 1
+    assert apply_project(file, by="olga") == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("epsilon = 3", "epsilon = 4", "raise the cap to epsilon 4, delta 0.000001, by rho "),
+        ('["olga"]', '["olga", "omar"]', "add the owner omar"),
+    ],
+)
+def test_the_ledger_decides_the_cap_and_the_owners(
+    file: Path, before: str, after: str, told: str
+) -> None:
+    apply_project(file, by="olga")
+    entries = held(file).verify("patients").entries
+    edit(file, before, after)
+    with open_project(file, principal="ann") as session:
+        assert session.status().total.amount <= 3
+        assert session.ledger.owners("patients") == {"olga"}
+    with pytest.raises(NotPermitted, match="mallory does not own"):
+        apply_project(file, by="mallory", reason="a study")
+    (change,) = apply_project(file, by="olga", reason="a study")
     assert told in str(change)
     assert held(file).verify("patients").entries == entries + 1
     assert apply_project(file, by="olga") == ()
@@ -176,12 +198,31 @@ def test_a_session_that_looks_at_the_file_alone_would_take_any_bound(file: Path)
     lying.close()
 
 
-def test_a_cap_is_not_lowered_and_who_is_protected_stays(file: Path) -> None:
+def test_a_cap_is_lowered_to_no_less_than_is_spent(file: Path) -> None:
     apply_project(file, by="olga")
+    with open_project(file, principal="ann") as session:
+        session.sql(JOINED).ask(epsilon=1)
+        spent = session.status().spent
     edit(file, "epsilon = 3", "epsilon = 2")
-    with pytest.raises(InvalidValue, match="A cap can be raised, and never lowered"):
+    with pytest.raises(InvalidValue, match="lower the cap to epsilon 2, delta"):
+        open_project(file)  # somebody wants less to leave
+    (change,) = apply_project(file, by="olga", reason="the study ended")
+    assert str(change) == "patients: lower the cap to epsilon 2, delta 0.000001"
+    assert apply_project(file, by="olga") == ()
+    with open_project(file, principal="bob") as session:
+        status = session.status()
+        assert (status.spent, status.total.amount <= 2) == (spent, True)
+        with pytest.raises(BudgetExceeded, match="does not fit into the budget"):
+            session.sql(JOINED).ask(epsilon="1.9")
+        assert session.history(kind="cap")[0].what.endswith("the study ended")
+    edit(file, "epsilon = 2", 'epsilon = "0.5"')
+    with pytest.raises(InvalidValue, match="is spent, and a cap cannot be lowered below that"):
         apply_project(file, by="olga")
-    edit(file, "epsilon = 2", "epsilon = 3")
+    assert held(file).verify("patients").spent == spent
+
+
+def test_who_is_protected_stays(file: Path) -> None:
+    apply_project(file, by="olga")
     edit(file, 'unit = "person"\nowners', 'unit = "household"\nowners')
     with pytest.raises(
         InvalidValue, match="another unit, measure or delta, and these never change"
@@ -193,14 +234,56 @@ def test_of_two_owners_the_second_approves_what_the_file_proposes(file: Path) ->
     edit(file, '["olga"]', '["olga", "omar"]')
     apply_project(file, by="olga")
     edit(file, "epsilon = 3", "epsilon = 4")
-    apply_project(file, by="olga")
+    apply_project(file, by="olga", reason="a second study")
     (waiting,) = apply_project(file, by="olga")
-    assert "proposal 4 waits for a second owner" in str(waiting)
-    with pytest.raises(InvalidValue, match="waits for a second owner"):
-        open_project(file)
+    assert "proposal 4 waits for a second owner until 20" in str(waiting)
+    with open_project(file, principal="ann") as session:
+        session.sql(JOINED).ask(epsilon="0.1")  # questions go on meanwhile
+        assert session.status().total.amount <= 3
     held(file).approve("patients", 4, by="omar")
     with open_project(file) as session:
         assert session.status().total.amount > 3
+        proposal = session.history(kind="proposal")[0]
+        assert proposal.what.endswith("a second study")
+        assert proposal.decision == "approved by omar"
+
+
+def test_proposals_of_the_file_replace_each_other(file: Path) -> None:
+    edit(file, '["olga"]', '["olga", "omar"]')
+    apply_project(file, by="olga")
+    for before, after in ((3, 4), (4, 5)):
+        edit(file, f"epsilon = {before}", f"epsilon = {after}")
+        apply_project(file, by="olga", reason=f"{after} are wanted")
+    ledger = held(file)
+    (number,) = ledger.waiting_proposals("patients")
+    ledger.approve("patients", number, by="omar")
+    total = ledger.status("patients").total.amount
+    assert 4.99 < total <= 5  # 3, 4 and 5 once became 5.7
+    assert apply_project(file, by="olga") == ()
+
+
+def test_a_proposal_that_was_withdrawn_stops_nothing(file: Path) -> None:
+    edit(file, '["olga"]', '["olga", "omar"]')
+    apply_project(file, by="olga")
+    edit(file, "epsilon = 3", "epsilon = 4")
+    apply_project(file, by="olga", reason="a second study")
+    ledger = held(file)
+    (number,) = ledger.waiting_proposals("patients")
+    ledger.withdraw("patients", number, by="omar")
+    with open_project(file, principal="ann") as session:
+        session.sql(JOINED).ask(epsilon="0.1")
+    (change,) = apply_project(file, by="olga", reason="once more")
+    assert "raise the cap to epsilon 4" in str(change)
+
+
+def test_a_larger_cap_needs_a_reason(file: Path) -> None:
+    apply_project(file, by="olga")
+    entries = held(file).verify("patients").entries
+    edit(file, "epsilon = 3", "epsilon = 4")
+    for reason in ("", "  ", "x" * 201, "two\nlines"):
+        with pytest.raises(InvalidValue, match="reason"):
+            apply_project(file, by="olga", reason=reason)
+    assert held(file).verify("patients").entries == entries
 
 
 def test_tables_of_two_engines_are_not_asked_together_and_nothing_is_charged(

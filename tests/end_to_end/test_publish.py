@@ -175,11 +175,17 @@ def test_one_that_cannot_be_written_stops_no_other(
     assert "Not published, or not completely: first." in ran.output
     assert not Path("published/second").exists()
     listed = told("publish", "list").output
-    assert "second: withdrawn" in listed
+    assert "second: withdrawn by olga" in listed
     assert "third: 1 of 6 weeks" in listed
     Path("published/first").unlink()
     again = told("publish", "run", "--today", "2026-01-13")
     assert (again.exit_code, again.output) == (0, "first: 2026-01-05 released\n")
+    Path("clinic.duckdb").rename("elsewhere")  # the tables are gone, and it can still be ended
+    assert told("publish", "list").exit_code == 1
+    assert told("publish", "withdraw", "first").exit_code == 0
+    Path("elsewhere").rename("clinic.duckdb")
+    assert "first: withdrawn by olga" in told("publish", "list").output
+    assert told("publish", "withdraw", "first").exit_code == 1
     future = told("publish", "run", "third", "--today", "2999-01-01")
     assert future.exit_code == 1
     assert "2999-01-01 is in the future" in future.output

@@ -13,6 +13,7 @@ from tacit.errors import LedgerBroken
 from tacit.ledger.chain import Anchor, Head, take_anchor
 from tacit.ledger.entries import (
     ACTS,
+    CapLowered,
     DefaultQuotaSet,
     Described,
     Entry,
@@ -21,6 +22,7 @@ from tacit.ledger.entries import (
     Inherited,
     LeastSet,
     MemberRemoved,
+    ProposalWithdrawn,
     QuotaDeclined,
     QuotaRequested,
     Retried,
@@ -74,6 +76,7 @@ def test_the_history_holds_every_kind_of_act(evidence: tuple[list[Entry], Anchor
     acts = [decode_act(entry.body) for entry in chain]
     decisions = [act.decision for act in acts if hasattr(act, "decision")]
     newer = {
+        CapLowered,
         DefaultQuotaSet,
         Described,
         Failed,
@@ -81,6 +84,7 @@ def test_the_history_holds_every_kind_of_act(evidence: tuple[list[Entry], Anchor
         Inherited,
         LeastSet,
         MemberRemoved,
+        ProposalWithdrawn,
         QuotaDeclined,
         QuotaRequested,
         Retried,

@@ -48,7 +48,7 @@ def asked(server: Server, who: str, number: int) -> int:
 
 def test_a_second_owner_approves_a_raise_with_their_own_sign_in(file: Path) -> None:
     file.write_text(file.read_text().replace(BUDGET, BUDGET.replace("3", "4")))
-    apply_project(file, by="olga")
+    apply_project(file, by="olga", reason="a second study")
     file.write_text(file.read_text().replace(BUDGET.replace("3", "4"), BUDGET))
     with serving(file) as server:
         ledger = server.curator.home.ledger
@@ -70,6 +70,29 @@ def test_a_second_owner_approves_a_raise_with_their_own_sign_in(file: Path) -> N
         assert post(server, omar, approve)[0] == 404
         assert server.call("GET", f"{HERE}/proposals", omar).json()["proposals"] == []
         ledger.verify("patients")
+
+
+def test_a_server_answers_while_a_proposal_waits_and_after_it_was_withdrawn(
+    file: Path,
+) -> None:
+    file.write_text(file.read_text().replace(BUDGET, BUDGET.replace("3", "4")))
+    apply_project(file, by="olga", reason="a second study")
+    with serving(file) as server:
+        assert asked(server, "ann", 1) == 200
+        olga, omar = owner(server), owner(server, "omar")
+        (waits,) = server.call("GET", f"{HERE}/proposals", omar).json()["proposals"]
+        assert waits["lapses"] == waits["at"] + 30 * 86_400_000
+        withdraw = f"/proposals/{waits['number']}/withdraw"
+        assert post(server, owner(server, "oscar"), withdraw)[0] == 404
+        assert post(server, server.token("ann"), withdraw)[0] == 403
+        assert post(server, omar, withdraw)[0] == 200
+        assert post(server, omar, withdraw)[0] == 404
+        assert post(server, omar, f"/proposals/{waits['number']}/approve")[0] == 404
+        assert server.call("GET", f"{HERE}/proposals", olga).json()["proposals"] == []
+        assert asked(server, "ann", 2) == 200
+    with serving(file) as server:
+        assert asked(server, "ann", 3) == 200
+        server.curator.home.ledger.verify("patients")
 
 
 # ------------------------------------------------------------------ quotas and teams

@@ -200,6 +200,22 @@ def test_each_lock_freeze_and_proposal_is_told_once(ledger: Ledger) -> None:
     assert seen(ChainFollower(), ledger) == [("frozen", 0)]
 
 
+def test_a_withdrawal_and_a_lowered_cap_are_told(ledger: Ledger) -> None:
+    follower = ChainFollower()
+    seen(follower, ledger)
+    ledger.propose("patients", OwnerAdded("omar"), by="olga")
+    first = ledger.raise_cap("patients", Loss.pure(1), "why not", by="olga").seq
+    ledger.raise_cap("patients", Loss.pure(2), "why not", by="omar")
+    assert [what for what, _ in seen(follower, ledger)] == [
+        *("proposed", "proposed", "withdrawn", "proposed"),
+    ]
+    ledger.lower_cap("patients", Loss.pure("0.5"), by="omar")
+    lowered = [what for what, _ in seen(follower, ledger)]
+    assert lowered == ["withdrawn", "cap lowered"]
+    assert seen(ChainFollower(), ledger) == []
+    assert first == 3
+
+
 def test_a_question_that_is_run_again_is_told_if_it_locks(ledger: Ledger) -> None:
     follower = ChainFollower()
     seen(follower, ledger)

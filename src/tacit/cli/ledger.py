@@ -1,37 +1,91 @@
 """`tacit status`, `tacit ledger`, `tacit freeze` and `tacit thaw`: budgets and governance."""
 
+import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tacit.cli import options
+from tacit.cli.ledger_files import export, restore, show
 from tacit.core import spent_text
 from tacit.errors import InvalidValue
-from tacit.ledger import MEANING, AnchorFile, Book, Status
+from tacit.ledger import (
+    MEANING,
+    AnchorFile,
+    Book,
+    Proposed,
+    Status,
+    describe_decision,
+    has_lapsed,
+    incident_lines,
+    lapse_text,
+    status_fields,
+    wall_clock,
+)
 from tacit.session import project_and_ledger, unrecorded_changes
 
 
 @click.command()
+@click.option("--json", "json_", is_flag=True, help="Print JSON.")
 @options.project
-def status(*, project: Path) -> None:
+def status(*, json_: bool, project: Path) -> None:
     """Show each population's budget: what is spent, the total, and how many questions fit."""
+    found: list[tuple[Status, Book]] = []
     with project_and_ledger(project) as (declared, home):
         for people in declared.people:
             name = people.population.name
             if name in home.ledger.populations():
                 home.ledger.verify(name)
-                click.echo(line(home.ledger.status(name), home.ledger.book(name)))
+                found.append((home.ledger.status(name), home.ledger.book(name)))
+                if not json_:
+                    click.echo(line(*found[-1]))
+    note = _unrecorded_note(project)
+    if json_:
+        budgets = [_as_json(*each) for each in found]
+        told = {"budgets": budgets, "unrecorded": note}
+        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+    elif note is not None:
+        click.echo(note)
+
+
+def _unrecorded_note(project: Path) -> str | None:
+    """Return a note if the project file has changes that the ledger lacks."""
     try:
-        differs = bool(unrecorded_changes(project))
+        differs = any(not change.waits for change in unrecorded_changes(project))
     except InvalidValue as error:  # the budgets are shown in any case
-        click.echo(str(error))
-    else:
-        if differs:
-            click.echo(
-                f"{project.name} has changes that are not in the ledger. Run `tacit apply` to "
-                "record them."
-            )
+        return str(error)
+    if not differs:  # a proposal that waits is shown with its population
+        return None
+    return (
+        f"{project.name} has changes that are not in the ledger. Run `tacit apply` to record "
+        "them."
+    )
+
+
+def _as_json(status: Status, book: Book) -> dict[str, Any]:
+    """Return the status of one population, whose chain was verified, for JSON."""
+    return {
+        **status_fields(status),
+        "charges": book.paid,
+        "more": left(status, book.paid) if book.paid else None,
+        "entries": book.seq,
+        "head": book.head.hex(),
+        "owners": sorted(book.owners),
+        "inherited": sorted(book.inherited),
+        "proposals": [
+            {
+                "number": seq,
+                "by": each.by,
+                "at": each.at,
+                "lapses": each.lapses or None,
+                "what": _decision_text(status, each),
+            }
+            for seq, each in book.proposals.items()
+        ],
+    }
 
 
 def line(status: Status, book: Book) -> str:
@@ -41,27 +95,31 @@ def line(status: Status, book: Book) -> str:
     more = (
         f"about {left(status, asked)} more like the {asked} so far" if asked else "none asked"
     )
-    late = ""
-    if status.missed or status.failed or status.retried:
-        late = (
-            f"\n  {status.missed} answers were late, {status.failed} failed, "
-            f"{status.retried} were run twice"
-        )
-    if status.locked:
-        late += (
-            "; nothing is charged until an owner has reviewed this: run "
-            f"`tacit ledger look {book.population}`"
-        )
-    if status.frozen:
-        late += (
-            "\n  an owner has stopped all charges; to allow them again, run "
-            f"`tacit thaw {book.population}`"
-        )
+    late = "".join(f"\n  {each}" for each in incident_lines(status))
+    late += "".join(f"\n  {each}" for each in _waiting_lines(status, book, wall_clock()))
     if book.inherited:
         sources = ", ".join(sorted(book.inherited))
         late += f"\n  this includes the loss spent under {sources}, on the same tables"
     chain = f"ledger ok, {book.seq} entries"
     return f"{status.population}: spent {spent}\n  {more}; {chain}{late}"
+
+
+def _waiting_lines(status: Status, book: Book, now: int) -> Iterator[str]:
+    """Yield a line for each proposal that waits for a second owner, or has lapsed."""
+    for seq, proposed in book.proposals.items():
+        what = _decision_text(status, proposed)
+        if has_lapsed(proposed, now):
+            yield f"proposal {seq} of {proposed.by} has lapsed: {what}"
+        else:
+            command = f"tacit ledger approve {book.population} {seq}"
+            yield (
+                f"proposal {seq} of {proposed.by} waits for a second owner"
+                f"{lapse_text(proposed)}: {what}; `{command}`"
+            )
+
+
+def _decision_text(status: Status, proposed: Proposed) -> str:
+    return describe_decision(proposed.decision, status.measure)
 
 
 def left(status: Status, asked: int) -> int:
@@ -76,7 +134,11 @@ def left(status: Status, asked: int) -> int:
 
 @click.group()
 def ledger() -> None:
-    """Verify and anchor the ledger, review failures, approve proposals."""
+    """Read, verify and move the ledger; review failures and proposals."""
+
+
+for command in (show, export, restore):
+    ledger.add_command(command)
 
 
 @ledger.command()
@@ -101,7 +163,7 @@ def anchor(*, project: Path, anchors: Path) -> None:
         click.echo(AnchorFile(anchors).add(home.store).text)
 
 
-@ledger.command()
+@ledger.command(short_help="Record that you reviewed late and failed answers.")
 @options.project
 @options.principal
 @click.argument("population")
@@ -139,6 +201,21 @@ def approve(*, project: Path, principal: str, population: str, proposal: int) ->
     with project_and_ledger(project) as (_, home):
         home.ledger.approve(population, proposal, by=principal)
     click.echo(f"{principal} approved proposal {proposal} of {population}.")
+
+
+@ledger.command()
+@options.project
+@options.principal
+@click.argument("population")
+@click.argument("proposal", type=int)
+def withdraw(*, project: Path, principal: str, population: str, proposal: int) -> None:
+    """Withdraw, as any owner, a proposal that waits. It can no longer be approved."""
+    with project_and_ledger(project) as (_, home):
+        home.ledger.withdraw(population, proposal, by=principal)
+    click.echo(
+        f"{principal} withdrew proposal {proposal} of {population}. If the project file still "
+        "says it, the next `tacit apply` proposes it again."
+    )
 
 
 # ------------------------------------------------------------------ freeze and thaw

@@ -80,6 +80,7 @@ def as_json(answer: Answer) -> str:
         "spent": str(standing.spent),
         "total": str(standing.total),
         "more": standing.more,
+        "stopped": standing.stopped or None,
     }
     return json.dumps(answer.to_dict() | {"budget": budget}, ensure_ascii=False, indent=2)
 

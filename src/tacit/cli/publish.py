@@ -15,7 +15,7 @@ from tacit.extras import load
 from tacit.plan import Span
 from tacit.project import ENVIRONMENT
 from tacit.publish import Publication, Publications, run
-from tacit.session import Session, open_project, variable_value
+from tacit.session import Session, open_project, project_and_ledger, variable_value
 from tacit.stream import ALL, EACH, Periods, Window, expected_step_errors, policy_of
 
 SPANS = {span.value.lower(): span for span in Span}
@@ -165,10 +165,13 @@ def run_(  # noqa: PLR0913 - one for each option
 @options.project
 @options.principal
 def withdraw(*, name: str, project: Path, principal: str) -> None:
-    """End the publication NAME. Published files and the charge stay."""
-    with open_project(project, principal=principal) as session:
-        Publications(session.states).withdraw(name)
-    click.echo(f"{name} is withdrawn. No further period is released.")
+    """End the publication NAME. Published files and the charge stay.
+
+    This opens no engine, and works also if the tables of the publication are gone.
+    """
+    with project_and_ledger(project) as (_, home):
+        Publications(home.states).withdraw(name, by=principal)
+    click.echo(f"{name} is withdrawn by {principal}. No further period is released.")
 
 
 @publish.command("list")
@@ -180,6 +183,8 @@ def list_(*, project: Path, principal: str) -> None:
         declared = Publications(session.states)
         for listed in declared.listing():
             each, progress = listed.publication, "withdrawn"
+            if listed.withdrawn_by:
+                progress = f"withdrawn by {listed.withdrawn_by}"
             if not listed.withdrawn:
                 progress = _progress(declared, each, session)
             click.echo(f"{each.name}: {progress}, {each.sql}")

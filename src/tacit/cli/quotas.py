@@ -12,7 +12,7 @@ from tacit.accounting import show_loss
 from tacit.cli import options
 from tacit.client import connect
 from tacit.core import Loss
-from tacit.ledger import Ledger, Units
+from tacit.ledger import Ledger, Units, stopped_text
 from tacit.numeric import exact
 from tacit.project import Allowance
 from tacit.session import project_and_ledger, quota_of
@@ -100,6 +100,9 @@ def list_quotas(*, population: str, project: Path) -> None:
         for holder, said in quota_texts(home.ledger, population).items():
             click.echo(f"{holder or 'each analyst without a quota'}: {said}")
         status = home.ledger.status(population)
+        stopped = stopped_text(status)
+        if stopped is not None:
+            click.echo(stopped)
         for number, act in home.ledger.quota_requests(population).items():
             wanted = Units(act.amount, act.delta).loss(status.measure)
             why = f" ({act.reason})" if act.reason else ""

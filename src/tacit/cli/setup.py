@@ -117,9 +117,13 @@ def _address(source: str, password: str | None) -> tuple[EngineAddress, AddressR
 @click.command()
 @options.project
 @options.principal
+@click.option("--reason", help="The reason to raise or lower a cap, which the ledger keeps.")
 @click.option("--yes", is_flag=True, help="Record the changes without confirmation.")
-def apply(*, project: Path, principal: str, yes: bool) -> None:
-    """Show the changes that are not yet in the ledger, and record them."""
+def apply(*, project: Path, principal: str, reason: str | None, yes: bool) -> None:
+    """Show the changes that are not yet in the ledger, and record them.
+
+    If a cap is raised, a reason is needed: give it by --reason, or when you are asked.
+    """
     missing = planned_changes(project)
     for change in missing:
         click.echo(str(change))
@@ -129,8 +133,10 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
     if all(change.waits for change in missing):
         return  # each of them is shown with its next step
     if not yes:
+        if reason is None and any(change.raises_cap for change in missing):
+            reason = click.prompt("Why is the cap raised? The ledger keeps the reason")
         click.confirm(f"Record this in the ledger, as {principal}?", abort=True)
-    if _record(project, principal, missing):
+    if _record(project, principal, missing, reason or ""):
         return  # other owners have not acted yet
     for name in datasets_without_profile(project):
         click.echo(
@@ -143,10 +149,12 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
         click.echo(f"Questions are refused until this is fixed:\n{error}")
 
 
-def _record(project: Path, principal: str, missing: Sequence[Change]) -> tuple[Change, ...]:
+def _record(
+    project: Path, principal: str, missing: Sequence[Change], reason: str
+) -> tuple[Change, ...]:
     """Record what ``principal`` may record, say what was done, and return what is left."""
     before = {change.text for change in missing if change.waits}
-    recorded = apply_project(project, by=principal)
+    recorded = apply_project(project, by=principal, reason=reason)
     left = unrecorded_changes(project)
     proposed = [change for change in left if change.waits]
     # a proposal is not in effect yet, and is shown as such below

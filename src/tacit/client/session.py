@@ -8,12 +8,13 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from datetime import date
 from hashlib import sha256
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Protocol, Self
 from urllib.parse import quote as quoted
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from tacit.accounting import with_epsilon
 from tacit.client.question import Line, RemoteQuestion, send_charged
@@ -22,7 +23,7 @@ from tacit.core import Catalog, decode_budget_summary, decode_catalog, decode_lo
 from tacit.errors import InvalidValue
 from tacit.extras import load
 from tacit.frame import Table
-from tacit.ledger import ChainVerdict, Status, Units
+from tacit.ledger import USUAL_LIMIT, ChainVerdict, History, HistoryFilter, Status, Units
 from tacit.ml.registry import Model, cross_validation_of, learn_from, spec_of
 from tacit.numeric import Number, exact, plain
 from tacit.plan import Plan, PublicRows, Scan
@@ -192,6 +193,33 @@ class RemoteSession:
             f"The server does not report the budget of {name!r}. Ask an owner for a token "
             "whose scope includes its datasets."
         )
+
+    def history(  # noqa: PLR0913 - the population and one for each filter
+        self,
+        population: str | None = None,
+        *,
+        analyst: str | None = None,
+        kind: str | Sequence[str] = (),
+        since: date | str | None = None,
+        until: date | str | None = None,
+        limit: int = USUAL_LIMIT,
+    ) -> History:
+        """Return the ledger of a population in words, for owners and auditors.
+
+        Of the entries that fit, the newest ``limit`` are returned, in their order.
+        """
+        wanted = HistoryFilter.of(
+            analyst=analyst, kind=kind, since=since, until=until, limit=limit
+        )
+        name = quoted(self.catalog.population(population).name, safe="")
+        reply = self._wire.get(f"/v1/ledger/{name}/history?{urlencode(wanted.to_query())}")
+        try:
+            return History.from_dict(reply)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidValue(
+                "The server's reply is not a history. Check that the url is that of a Tacit "
+                "server of the same version as this client."
+            ) from error
 
     def request_quota(
         self,

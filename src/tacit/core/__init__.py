@@ -97,7 +97,7 @@ from tacit.core.event import (
     above_zero,
     first_version,
 )
-from tacit.core.loss import Budget, Loss, Measure, loss_text
+from tacit.core.loss import Budget, Loss, Measure, amount_text, loss_text
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.core.release import (
     Answer,
@@ -204,6 +204,7 @@ __all__ = [
     "UnitColumn",
     "ValidatedCopy",
     "above_zero",
+    "amount_text",
     "changes_of",
     "columns_of",
     "day_of",

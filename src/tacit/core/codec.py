@@ -502,7 +502,8 @@ def decode_loss(told: dict[str, str]) -> Loss:
 def encode_budget_summary(standing: BudgetSummary) -> dict[str, Any]:
     """Return a budget summary as plain values."""
     losses = {name: encode_loss(getattr(standing, name)) for name in LOSSES}
-    return {"population": standing.population, **losses, "more": standing.more}
+    stopped = {"stopped": standing.stopped} if standing.stopped else {}
+    return {"population": standing.population, **losses, "more": standing.more, **stopped}
 
 
 def decode_budget_summary(told: dict[str, Any]) -> BudgetSummary:
@@ -512,8 +513,9 @@ def decode_budget_summary(told: dict[str, Any]) -> BudgetSummary:
     """
     try:
         cost, spent, cap, total, promised = (decode_loss(told[name]) for name in LOSSES)
-        more = int(told["more"])
-        return BudgetSummary(told["population"], cost, spent, cap, total, promised, more)
+        losses, more = (cost, spent, cap, total, promised), int(told["more"])
+        stopped = str(told.get("stopped", ""))
+        return BudgetSummary(told["population"], *losses, more=more, stopped=stopped)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue(
             "These values cannot be decoded as a budget summary. They were changed, or another "

@@ -360,6 +360,8 @@ class BudgetSummary:
     """The epsilon of the cost at the delta of the budget, if the cost is a rho."""
     rho_first: bool = field(default=False, compare=False)
     """Whether the analyst typed a rho, so that amounts are printed in rho first."""
+    stopped: str = field(default="", compare=False)
+    """Why nothing more is charged at present, as a sentence; empty if questions are charged."""
 
     def __str__(self) -> str:
         cost = f"cost {self.price}" if self.cost.amount else "was paid for before"
@@ -368,6 +370,7 @@ class BudgetSummary:
             f"This answer {cost}. Spent about {self.population} so far:\n"
             f"{self.progress}.\n"
             f"About {self.more} more {questions}."
+            + (f"\n{self.stopped}" if self.stopped else "")
         )
 
     @property

@@ -6,6 +6,13 @@ entries, so that the totals that the database stores can be checked.
 """
 
 from tacit.ledger import entries
+from tacit.ledger.backup import (
+    Backup,
+    check_is_empty,
+    read_backup,
+    restore_backup,
+    write_backup,
+)
 from tacit.ledger.book import Book
 from tacit.ledger.budget import EVERYBODY, USUAL_SHARE, Status, Terms
 from tacit.ledger.chain import AnchorFile, HeadMark
@@ -30,19 +37,34 @@ from tacit.ledger.declarations import (
     Declarations,
     Numbered,
 )
-from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved
+from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved, Proposed
 from tacit.ledger.govern import Governing
+from tacit.ledger.history import (
+    USUAL_LIMIT,
+    History,
+    HistoryFilter,
+    HistoryLine,
+    describe_decision,
+)
 from tacit.ledger.lease import LEASE_MS, SILENCE_SECONDS, LeaseKeeper, LeaseState
 from tacit.ledger.ledger import Ledger, wall_clock
 from tacit.ledger.populations import MOMENTARY
-from tacit.ledger.quotas import LONGEST_REASON, HolderStatus
+from tacit.ledger.proposals import LAPSE_DAYS, LONGEST_REASON, has_lapsed, lapse_text
+from tacit.ledger.quotas import HolderStatus
 from tacit.ledger.reserve import UNREACHED
 from tacit.ledger.sealed_states import ChainWitness
+from tacit.ledger.status_text import (
+    holder_fields,
+    incident_lines,
+    status_fields,
+    stopped_text,
+)
 from tacit.ledger.unanswered import MEANING
 from tacit.ledger.verify import ChainVerdict
 
 __all__ = [
     "EVERYBODY",
+    "LAPSE_DAYS",
     "LEASE_MS",
     "LONGEST_NAME",
     "LONGEST_REASON",
@@ -51,9 +73,11 @@ __all__ = [
     "NO_UNITS",
     "SILENCE_SECONDS",
     "UNREACHED",
+    "USUAL_LIMIT",
     "USUAL_SHARE",
     "AnchorFile",
     "AnyDeclaration",
+    "Backup",
     "Book",
     "CapRaised",
     "CatalogDeclarations",
@@ -66,6 +90,9 @@ __all__ = [
     "Declarations",
     "Governing",
     "HeadMark",
+    "History",
+    "HistoryFilter",
+    "HistoryLine",
     "HolderStatus",
     "LeaseKeeper",
     "LeaseState",
@@ -74,15 +101,27 @@ __all__ = [
     "Offer",
     "OwnerAdded",
     "OwnerRemoved",
+    "Proposed",
     "Status",
     "StoredRelease",
     "Target",
     "Terms",
     "Units",
+    "check_is_empty",
+    "describe_decision",
     "entries",
+    "has_lapsed",
+    "holder_fields",
+    "incident_lines",
     "is_name",
+    "lapse_text",
     "price",
+    "read_backup",
+    "restore_backup",
+    "status_fields",
+    "stopped_text",
     "subject_of",
     "utc_day",
     "wall_clock",
+    "write_backup",
 ]

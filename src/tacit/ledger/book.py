@@ -259,19 +259,33 @@ class Book:
                     "charges are stopped and allowed in turn",
                 )
                 self.frozen = isinstance(act, acts.Frozen)
-            case acts.Proposed(decision, by, _):
+            case acts.CapLowered(amount, delta, _, by, _):
                 self._owner(by)
+                lower = Units(amount, delta)
+                less = lower <= self.cap and lower != self.cap
+                require(less, "a cap is lowered to less than it was")
+                require(self.spent <= lower, "a cap is not lowered below what is spent")
+                self.cap = lower
+            case acts.Proposed(decision, by, at, lapses):
+                self._owner(by)
+                require(not lapses or lapses > at, "a proposal lapses after it was made")
                 if len(self.owners) == 1:
                     self._decide(decision)
                 else:
                     self.proposals[self.seq] = act
-            case acts.Approved(proposal, by, _):
+            case acts.Approved(proposal, by, at):
                 self._owner(by)
                 proposed = self.proposals.pop(proposal, None)
                 require(proposed is not None, "an approval has a proposal")
                 if proposed is not None:
                     require(proposed.by in self.owners - {by}, "a second owner approves")
+                    in_time = not proposed.lapses or at < proposed.lapses
+                    require(in_time, "a proposal is approved before it lapses")
                     self._decide(proposed.decision)
+            case acts.ProposalWithdrawn(proposal, by, _):
+                self._owner(by)
+                withdrawn = self.proposals.pop(proposal, None)
+                require(withdrawn is not None, "a proposal that waits is withdrawn")
             case _:
                 require(False, "a decision is part of a proposal")
 

@@ -20,6 +20,7 @@ from tacit.accounting import show_loss, to_approximate_dp
 from tacit.core import Event, Loss, Measure, Population
 from tacit.ledger.chain import ALL_TIME
 from tacit.ledger.charge import NO_LIMIT, NO_UNITS, IncidentCounts, Record, Units, price
+from tacit.ledger.status_text import ReadableStatus
 from tacit.store import Store, Work
 from tacit.store.tables import budgets, holders, members
 
@@ -410,7 +411,7 @@ def at_least(cost: Units, least: int) -> Units:
 
 
 def follow_cap(work: Work, population: str) -> None:
-    """Recompute the least price after the cap of ``population`` was raised."""
+    """Recompute the least price after the cap of ``population`` was raised or lowered."""
     row = work.one(_FIND_LEAST, {"at": population})
     if row is not None:
         write_least(work, population, Fraction(row[1]))
@@ -449,7 +450,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class Status(ReadableStatus):
     """The status of a population's budget: its cap, the loss spent, and what is left.
 
     Example:

@@ -287,6 +287,17 @@ class Thawed:
 
 
 @dataclass(frozen=True, slots=True)
+class CapLowered:
+    """An owner lowered the cap to this amount in all, which is not below what is spent."""
+
+    amount: int
+    delta: int
+    reason: str
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class CapRaised:
     """The decision to raise the cap by an amount. A credit for a lost answer is one too."""
 
@@ -320,11 +331,22 @@ class Proposed:
     decision: Decision
     by: str
     at: int
+    lapses: int = 0
+    """The time from which it can no longer be approved; left out if it never lapses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
     """A second owner approved the proposal in entry ``proposal``, which now takes effect."""
+
+    proposal: int
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalWithdrawn:
+    """An owner withdrew the proposal in entry ``proposal``, or replaced it by another one."""
 
     proposal: int
     by: str
@@ -352,8 +374,10 @@ Act = (
     | Inherited
     | Frozen
     | Thawed
+    | CapLowered
     | Proposed
     | Approved
+    | ProposalWithdrawn
 )
 """Everything that an entry can record."""
 
@@ -386,6 +410,8 @@ ACTS: dict[str, type[Act | Decision]] = {
     "thawed": Thawed,
     "proposed": Proposed,
     "approved": Approved,
+    "proposal withdrawn": ProposalWithdrawn,
+    "cap lowered": CapLowered,
     "cap raised": CapRaised,
     "owner added": OwnerAdded,
     "owner removed": OwnerRemoved,

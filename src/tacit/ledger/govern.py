@@ -29,7 +29,7 @@ from tacit.ledger.budget import (
     status_within,
     write_least,
 )
-from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
+from tacit.ledger.chain import ALL_TIME, MARKS, append, hold, walk
 from tacit.ledger.charge import LONGEST_NAME, NO_LIMIT, NO_UNITS, Units, is_name
 from tacit.ledger.declarations import (
     Declaration,
@@ -43,11 +43,25 @@ from tacit.ledger.populations import (
     apply,
     claim_tables,
     holdings_of,
+    lower_cap,
     other_holders,
     owed_by_source,
     owners_of,
     release_tables,
     with_unknown_tables,
+)
+from tacit.ledger.proposals import (
+    CAP,
+    LAPSE_MS,
+    check_reason,
+    check_reason_of_raise,
+    has_lapsed,
+    lapse_text,
+    open_proposals,
+    settle,
+    subject_of_decision,
+    waiting_within,
+    withdraw_replaced,
 )
 from tacit.ledger.verify import verify
 from tacit.store import Store, Work
@@ -64,7 +78,10 @@ _LEAVE = delete(members).where(
 _PROPOSE = insert(proposals)
 _here = (proposals.c.population == bindparam("at")) & (proposals.c.seq == bindparam("place"))
 _PROPOSAL = select(proposals.c.body).where(_here)
-_SETTLE = delete(proposals).where(_here)
+_NO_PROPOSAL = (
+    "No proposal of {!r} with the number {} waits for approval. The number is that of the "
+    "ledger entry with the proposal."
+)
 _budget = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
 _DECLARE = update(budgets).where(_budget).values(declared=bindparam("number"))
 _FREEZE = update(budgets).where(_budget).values(frozen=bindparam("stopped"))
@@ -131,6 +148,10 @@ class Governing:
         """Return the current declaration of a population, with its number."""
         return declaration_in(self._work, population)
 
+    def waiting_proposals(self, population: str) -> dict[int, acts.Proposed]:
+        """Return the proposals that wait for a second owner, by number."""
+        return waiting_within(self._work, population, self._signed.at)
+
     def book(self, population: str) -> Book:
         """Verify a population's whole chain, and return the state that it adds up to."""
         return verify(population, walk(self._work, population))
@@ -167,13 +188,19 @@ class Governing:
     def propose(self, population: str, decision: acts.Decision) -> acts.Entry:
         """Propose a decision. It takes effect at once if the signer is the only owner.
 
-        Otherwise a second owner must approve it, by the ``seq`` of the returned entry.
+        Otherwise a second owner must approve it, by the ``seq`` of the returned entry, before
+        it lapses. It replaces an earlier proposal about the same thing, which is withdrawn.
         """
         work, signed = self._work, self._signed
         if isinstance(decision, acts.CapRaised):
             _check_rise(find_budget(work, population), Units(decision.amount, decision.delta))
-        entry = append(work, population, acts.Proposed(decision, signed.by, signed.at))
-        if len(self._owners(population)) == 1:
+            check_reason_of_raise(decision.reason)
+        hold(work, population)
+        alone = len(self._owners(population)) == 1
+        withdraw_replaced(work, population, subject_of_decision(decision), signed)
+        lapses = 0 if alone else signed.at + LAPSE_MS
+        entry = append(work, population, acts.Proposed(decision, signed.by, signed.at, lapses))
+        if alone:
             apply(work, population, decision)
         else:
             values = {"population": population, "seq": entry.seq, "body": entry.body}
@@ -188,17 +215,53 @@ class Governing:
         row = work.one(_PROPOSAL, {"at": population, "place": proposal})
         proposed = None if row is None else acts.decode_act(row[0])
         if not isinstance(proposed, acts.Proposed):
-            raise UnknownName(
-                f"No proposal of {population!r} with the number {proposal} waits for approval. "
-                "The number is that of the ledger entry with the proposal."
-            )
+            raise UnknownName(_NO_PROPOSAL.format(population, proposal))
         if proposed.by not in owners - {signed.by}:
             raise NotPermitted(
                 "A proposal must be approved by another owner than the one who made it, and "
                 "both must still be owners."
             )
+        if has_lapsed(proposed, signed.at):
+            raise InvalidValue(
+                f"The proposal {proposal} of {population!r} waited{lapse_text(proposed)} and "
+                "has lapsed. Propose it again: run `tacit apply`."
+            )
         apply(work, population, proposed.decision)
-        work.run(_SETTLE, {"at": population, "place": proposal})
+        settle(work, population, proposal)
+        return entry
+
+    def withdraw(self, population: str, proposal: int) -> acts.Entry:
+        """Withdraw, as any owner, the proposal in entry ``proposal``."""
+        act = acts.ProposalWithdrawn(proposal, self._signed.by, self._signed.at)
+        entry = self._append(population, act)
+        if proposal not in open_proposals(self._work, population):
+            raise UnknownName(_NO_PROPOSAL.format(population, proposal))
+        settle(self._work, population, proposal)
+        return entry
+
+    def lower_cap(self, population: str, cap: Loss, reason: str = "") -> acts.Entry:
+        """Lower a cap to ``cap``, at once: it restricts what may be charged, as a freeze does.
+
+        A proposal to raise the cap is withdrawn with it.
+
+        Guarantee: the cap is not below what is spent, whatever is charged meanwhile.
+        """
+        work, signed = self._work, self._signed
+        check_reason(reason)
+        lower = self._cap_units(population, cap)
+        hold(work, population)
+        self._owners(population)
+        withdraw_replaced(work, population, CAP, signed)
+        amounts = lower.amount, lower.delta
+        act = acts.CapLowered(*amounts, reason, signed.by, signed.at)
+        entry = self._append(population, act)
+        before = find_budget(work, population)
+        if lower == before.cap or not lower_cap(work, population, lower):
+            raise InvalidValue(
+                f"The cap of {population!r} is {before.show(before.cap)}, and "
+                f"{before.show(before.spent)} is spent. It can be lowered to an amount between "
+                "them, and not below what is spent: no charge is ever given back."
+            )
         return entry
 
     def set_quota(
@@ -226,6 +289,15 @@ class Governing:
         entry = self._append(population, act)
         limit(self._work, population, EVERYBODY, units)
         return entry
+
+    def _cap_units(self, population: str, cap: Loss) -> Units:
+        """Return a cap in units; refuse another measure than that of the budget."""
+        if cap.measure is not find_budget(self._work, population).measure:
+            raise InvalidValue(
+                f"The cap of {population!r} must be lowered in the measure of its budget, and "
+                f"not in {cap.measure.value}. State the amount in that measure."
+            )
+        return Units.limit(cap)
 
     def _quota_units(self, population: str, cap: Loss) -> Units:
         """Return a quota in units; refuse another measure than that of the budget."""

@@ -48,6 +48,7 @@ from tacit.ledger.entries import (
 )
 from tacit.ledger.govern import Governing, governing
 from tacit.ledger.group_write import AnswerWriting, ChargeWriting
+from tacit.ledger.history import ALL, History, HistoryFilter, read_history
 from tacit.ledger.lease import LeaseState, extend_leases, is_charged, lease_state
 from tacit.ledger.populations import owners_of
 from tacit.ledger.quotas import HolderStatus
@@ -335,6 +336,10 @@ class Ledger:
         with self._store.reading() as work:
             return tuple(islice(walk(work, population, after), PAGE))
 
+    def history(self, population: str, wanted: HistoryFilter = ALL) -> History:
+        """Return the entries of a population's chain that are ``wanted``, in words."""
+        return read_history(self._store, population, wanted, self._clock())
+
     def stored_body(self, release_key: bytes) -> bytes | None:
         """Return the bytes of the release that is stored under ``release_key``, or None."""
         with self._store.reading() as work:
@@ -392,6 +397,11 @@ class Ledger:
         units = Units.limit(amount)
         return self.propose(population, CapRaised(units.amount, units.delta, reason), by=by)
 
+    def lower_cap(self, population: str, cap: Loss, reason: str = "", *, by: str) -> Entry:
+        """Lower a cap to ``cap``, at once, and not below what is spent."""
+        with self.governing(by=by) as acts:
+            return acts.lower_cap(population, cap, reason)
+
     def propose(self, population: str, decision: Decision, *, by: str) -> Entry:
         """Propose a decision, which takes effect at once if there is no second owner.
 
@@ -404,6 +414,11 @@ class Ledger:
         """Approve another owner's proposal."""
         with self.governing(by=by) as acts:
             return acts.approve(population, proposal)
+
+    def withdraw(self, population: str, proposal: int, *, by: str) -> Entry:
+        """Withdraw a proposal, as any owner."""
+        with self.governing(by=by) as acts:
+            return acts.withdraw(population, proposal)
 
     def set_quota(self, population: str, holder: str, cap: Loss, *, by: str) -> Entry:
         """Set the quota of an analyst, or of a group whose name begins with @."""
@@ -439,8 +454,8 @@ class Ledger:
         return quotas.quotas_of(self._store, population)
 
     def waiting_proposals(self, population: str) -> dict[int, Proposed]:
-        """Return the proposals that wait for a second owner, by number."""
-        return quotas.waiting_proposals(self._store, population)
+        """Return the proposals that wait for a second owner, by number; lapsed ones do not."""
+        return quotas.waiting_proposals(self._store, population, self._clock())
 
     def quota_requests(self, population: str) -> dict[int, QuotaRequested]:
         """Return the requests for a larger quota that no owner has decided, by number."""

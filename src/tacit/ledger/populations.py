@@ -40,8 +40,31 @@ _RAISE = (
 )
 
 
+_LOWER = (
+    update(budgets)
+    .where(
+        budgets.c.population == bindparam("at"),
+        budgets.c.period == ALL_TIME,
+        budgets.c.cap_amount >= bindparam("amount"),
+        budgets.c.cap_delta >= bindparam("delta"),
+        budgets.c.spent_amount <= bindparam("amount"),
+        budgets.c.spent_delta <= bindparam("delta"),
+    )
+    .values(cap_amount=bindparam("amount"), cap_delta=bindparam("delta"))
+)
+
+
+def lower_cap(work: Work, population: str, cap: Units) -> bool:
+    """Lower the cap to ``cap``; return False if it is larger, or below what is spent."""
+    values = {"at": population, "amount": cap.amount, "delta": cap.delta}
+    if not work.run(_LOWER, values):
+        return False
+    follow_cap(work, population)
+    return True
+
+
 def apply(work: Work, population: str, decision: Decision) -> None:
-    """Apply ``decision``. The sum of charges is never lowered; only a cap can be raised."""
+    """Apply ``decision``. The sum of charges stays as it is, whatever is decided."""
     match decision:
         case CapRaised(amount, delta, _):
             values = {

@@ -22,11 +22,9 @@ from tacit.ledger.budget import EVERYBODY, Quota, find_budget, holders_of, own_q
 from tacit.ledger.chain import append
 from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Units
 from tacit.ledger.govern import Governing
+from tacit.ledger.proposals import check_reason, waiting_within
 from tacit.store import Store, Work
 from tacit.store.tables import holders, members, proposals
-
-LONGEST_REASON = 200
-"""Largest number of characters of the reason for a request."""
 
 _HOLDERS = select(
     holders.c.holder,
@@ -92,15 +90,11 @@ def teams_of(store: Store, population: str) -> dict[str, tuple[str, ...]]:
 # ------------------------------------------------------------------ proposals and requests
 
 
-def waiting_proposals(store: Store, population: str) -> dict[int, acts.Proposed]:
-    """Return the proposals that wait for a second owner, by the numbers of their entries."""
+def waiting_proposals(store: Store, population: str, now: int) -> dict[int, acts.Proposed]:
+    """Return the proposals that a second owner can approve now, by their entries' numbers."""
     with store.reading() as work:
         find_budget(work, population)
-        return {
-            seq: act
-            for seq, act in _waiting(work, population)
-            if isinstance(act, acts.Proposed)
-        }
+        return waiting_within(work, population, now)
 
 
 def quota_requests(store: Store, population: str) -> dict[int, acts.QuotaRequested]:
@@ -123,10 +117,7 @@ def request_quota(  # noqa: PLR0913 - who asks, for whom, how much and why
 
     Raise `InvalidValue` if they have an open request, or if the quota is not too small.
     """
-    if len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise InvalidValue(
-            f"The reason must have at most {LONGEST_REASON} printable characters, in one line."
-        )
+    check_reason(reason)
     with store.writing() as work:
         budget = find_budget(work, population)
         if cap.measure is not budget.measure:

@@ -50,13 +50,18 @@ _POPULATIONS = select(budgets.c.population)
 def export(store: Store) -> Iterator[str]:
     """Yield the lines of an export of ``store``, read in one snapshot."""
     with store.reading() as work:
-        yield _line({"tacit ledger": FORMAT})
-        # sorted in Python, because databases order text by different collations
-        for (population,) in sorted(work.all(_POPULATIONS, {})):
-            for entry in walk(work, population):
-                yield _entry_line(entry)
-        for release, body in all_stored(work):
-            yield _answer_line(release, body)
+        yield from export_lines(work)
+
+
+def export_lines(work: Work) -> Iterator[str]:
+    """Yield the lines of an export, within a unit of work."""
+    yield _line({"tacit ledger": FORMAT})
+    # sorted in Python, because databases order text by different collations
+    for (population,) in sorted(work.all(_POPULATIONS, {})):
+        for entry in walk(work, population):
+            yield _entry_line(entry)
+    for release, body in all_stored(work):
+        yield _answer_line(release, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,14 +393,21 @@ def restore(store: Store, lines: Iterable[str], anchor: Anchor | None = None) ->
     exported = read_export(lines)
     books = verify_export(exported, anchor)
     with store.writing() as work:
-        if work.one(_ANY, {}) is not None:
-            raise InvalidValue(
-                "This store already has a ledger. A ledger can only be restored into an empty "
-                "store."
-            )
-        for book in books:
-            _restore_book(work, book, exported.chains[book.population])
-        _restore_requests(work, exported)
+        restore_within(work, exported, books)
+
+
+def restore_within(work: Work, exported: Exported, books: list[Book]) -> None:
+    """Write a verified export into an empty store, and verify what was written."""
+    if work.one(_ANY, {}) is not None:
+        raise InvalidValue(
+            "This store already has a ledger. A ledger can only be restored into an empty "
+            "store."
+        )
+    for book in books:
+        _restore_book(work, book, exported.chains[book.population])
+    _restore_requests(work, exported)
+    for book in books:
+        compare(work, verify(book.population, walk(work, book.population)))
 
 
 def _restore_book(work: Work, book: Book, chain: list[acts.Entry]) -> None:

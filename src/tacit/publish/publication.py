@@ -109,11 +109,14 @@ class ListedPublication:
     policy: str | None = None
     facts: tuple[str, ...] = ()
     withdrawn: bool = False
+    withdrawn_by: str = ""
+    """The name in which it was withdrawn; empty if it was not, or by an earlier version."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         more = {"policy": self.policy, "facts": self.facts, "withdrawn": self.withdrawn}
-        return {**self.publication.to_dict(), **more}
+        by = {"withdrawn_by": self.withdrawn_by} if self.withdrawn_by else {}
+        return {**self.publication.to_dict(), **more, **by}
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> "ListedPublication":
@@ -123,6 +126,7 @@ class ListedPublication:
             told.get("policy"),
             tuple(told.get("facts", ())),
             told.get("withdrawn", False),
+            told.get("withdrawn_by", ""),
         )
 
 
@@ -212,15 +216,15 @@ class Publications:
 
         return Guard(self._states, NAME, check)
 
-    def withdraw(self, name: str) -> None:
-        """End a publication, so that no further period is released.
+    def withdraw(self, name: str, *, by: str = "") -> None:
+        """End a publication, in the name of ``by``, so that no further period is released.
 
         Its published tables and its charge stay.
 
         Guarantee: after this returns, no step is stored, also by a process that is computing
         one at that moment.
         """
-        self._replace(replace(self._find(name), withdrawn=True))
+        self._replace(replace(self._find(name), withdrawn=True, withdrawn_by=by))
 
     def _find(self, name: str) -> ListedPublication:
         known = {each.publication.name: each for each in self.listing()}

@@ -281,6 +281,7 @@ class FitPreview:
         lines = [
             f"Price: {standing.price}; about {fits} left.",
             f"Spent about {standing.population}: {standing.progress}.",
+            *([standing.stopped] if standing.stopped else ()),
             *(f"It assumes that {each}." for each in self.assumptions),
         ]
         return "\n".join(lines)

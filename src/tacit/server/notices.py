@@ -47,7 +47,9 @@ KINDS: dict[type, str] = {
     entries.Frozen: "frozen",
     entries.Thawed: "thawed",
     entries.Proposed: "proposed",
+    entries.CapLowered: "cap lowered",
     entries.Approved: "approved",
+    entries.ProposalWithdrawn: "withdrawn",
     entries.QuotaRequested: "quota requested",
 }
 """The kinds of entries of which owners are notified, and the words for them."""

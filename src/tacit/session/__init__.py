@@ -11,6 +11,7 @@ from tacit.session.engines import (
 )
 from tacit.session.epochs import EpochMove, dated_epochs_of, epoch_name
 from tacit.session.estimate import WHAT, LimitsEstimate
+from tacit.session.ledger_files import export_ledger, restore_ledger
 from tacit.session.open import open_session
 from tacit.session.prepare import Owner
 from tacit.session.project import (
@@ -51,6 +52,7 @@ __all__ = [
     "dated_epochs_of",
     "engines_with_fixed_plans",
     "epoch_name",
+    "export_ledger",
     "open_engine",
     "open_engines",
     "open_for_serving",
@@ -62,6 +64,7 @@ __all__ = [
     "project_and_ledger",
     "quota_of",
     "read_project",
+    "restore_ledger",
     "signing_key",
     "spec_of",
     "unrecorded_changes",

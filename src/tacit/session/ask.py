@@ -13,7 +13,16 @@ from tacit import core
 from tacit.accounting import with_epsilon
 from tacit.engines import Engine
 from tacit.errors import AnswerPending, EngineUnreachable, InvalidValue
-from tacit.ledger import Charge, ChargeRequest, Ledger, Offer, Status, Target, subject_of
+from tacit.ledger import (
+    Charge,
+    ChargeRequest,
+    Ledger,
+    Offer,
+    Status,
+    Target,
+    stopped_text,
+    subject_of,
+)
 from tacit.ledger import StoredRelease as Stored
 from tacit.ml.registry import Model, learn_from, model_of, refusing, spec_of
 from tacit.numeric import exact
@@ -118,6 +127,7 @@ def budget_summary(
         total=status.total_so_far,
         promised=status.total,
         more=status.questions_like(quote.event, quote.price_delta),
+        stopped=stopped_text(status) or "",
     )
     return with_epsilon(summary, rho_first=rho_first)
 

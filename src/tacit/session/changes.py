@@ -3,7 +3,7 @@
 The first part converts the budgets and quotas of the file into losses that the ledger counts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -21,8 +21,10 @@ from tacit.ledger import (
     Governing,
     OwnerAdded,
     OwnerRemoved,
+    Proposed,
     Status,
     Units,
+    lapse_text,
 )
 from tacit.numeric import plain
 from tacit.project import Allowance, PopulationSettings, Project, facts_of
@@ -81,6 +83,10 @@ class LedgerReader(Protocol):
         """Return the current state that the entries of a population's chain add up to."""
         ...
 
+    def waiting_proposals(self, population: str) -> dict[int, Proposed]:
+        """Return the proposals that wait for a second owner, by number."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -99,9 +105,22 @@ class Change:
     declaration: Declaration | None = None
     is_quota: bool = False
     """Whether the act sets a quota, which owners also set without the project file."""
+    is_decision: bool = False
+    """Whether the act raises the cap or changes the owners, which a second owner approves."""
+    raises_cap: bool = False
+    """Whether the act raises a cap, for which the ledger keeps a reason."""
 
     def __str__(self) -> str:
         return "\n  ".join((f"{self.population}: {self.text}", *self.details))
+
+    @property
+    def stops_questions(self) -> bool:
+        """Whether a session needs this act to be recorded before it answers.
+
+        A quota, a larger cap and other owners change no price and no answer. Until they are
+        recorded, questions go on under what the ledger has.
+        """
+        return not (self.is_quota or self.is_decision)
 
     @property
     def waits(self) -> bool:
@@ -138,24 +157,29 @@ def record(found: Sequence[Change], project: Project, acts: Governing) -> tuple[
 
 
 def changes(
-    project: Project, ledger: LedgerReader, tables: Tables | None
+    project: Project, ledger: LedgerReader, tables: Tables | None, reason: str = ""
 ) -> tuple[Change, ...]:
     """Return the changes that ``ledger`` has not recorded, in the order to record them.
 
     ``tables`` are the physical tables of the datasets. Without them, only the words of the
-    declarations are compared. A difference that no act can record is refused: another privacy
-    unit, another measure, or a lower cap.
+    declarations are compared. ``reason`` is recorded with a cap that is raised or lowered. A
+    difference that no act can record is refused: another privacy unit, another measure, or a
+    cap below what is spent.
     """
     found: list[Change] = []
     for people in project.people:
-        found += changes_of(people, project, ledger, tables)
+        found += changes_of(people, project, ledger, tables, reason)
     if tables is not None:
         found += _abandoned_populations(project, ledger, tables)
     return tuple(found)
 
 
 def changes_of(
-    people: PopulationSettings, project: Project, ledger: LedgerReader, tables: Tables | None
+    people: PopulationSettings,
+    project: Project,
+    ledger: LedgerReader,
+    tables: Tables | None,
+    reason: str = "",
 ) -> Iterator[Change]:
     """Yield the changes of one population that ``ledger`` has not recorded."""
     name = people.population.name
@@ -166,7 +190,10 @@ def changes_of(
         status, book = _unspent(name, budget), Book(name)
         yield _opening(people, budget, status)
     else:
-        yield from _decisions(people, budget_of(people.budget, status), status, book)
+        waiting, budget = ledger.waiting_proposals(name), budget_of(people.budget, status)
+        _check_fixed(people, budget, status, book)
+        yield from _caps(budget, status, waiting, reason)
+        yield from _owner_changes(people, book, waiting)
     yield from _least(people, book)
     yield from _quotas(people, status, book)
     yield from _declaration(project, name, book, tables)
@@ -186,11 +213,11 @@ def _opening(people: PopulationSettings, budget: Budget, status: Status) -> Chan
     )
 
 
-def _decisions(
+def _check_fixed(
     people: PopulationSettings, budget: Budget, status: Status, book: Book
-) -> Iterator[Change]:
-    """Yield the decisions of owners: a raised cap, and added and removed owners."""
-    name, unit, opened = status.population, people.population.unit, book.opened
+) -> None:
+    """Refuse another privacy unit, measure or delta than those of the ledger."""
+    unit, opened = people.population.unit, book.opened
     fixed = (budget.cap.measure, budget.conversion_delta)
     held = opened is not None and (opened.unit, opened.neighbours)
     if held != (unit.name, unit.neighbours.value) or fixed != (
@@ -198,39 +225,76 @@ def _decisions(
         status.conversion_delta,
     ):
         raise InvalidValue(
-            f"The ledger has {name!r} with another unit, measure or delta, and these never "
-            f"change: {loss_text(status.total)} for one {opened.unit if opened else 'unit'}. "
-            "Write in the project file what the ledger has."
+            f"The ledger has {status.population!r} with another unit, measure or delta, and "
+            f"these never change: {loss_text(status.total)} for one "
+            f"{opened.unit if opened else 'unit'}. Write in the project file what the ledger "
+            "has."
         )
-    rise = Units.limit(budget.cap) - status.cap_units
-    if not rise >= NO_UNITS:
-        raise InvalidValue(
-            f"The budget of {name!r} is {loss_text(status.total)}. A cap can be raised, and "
-            "never lowered: write this budget or a larger one in the project file."
-        )
-    decisions: list[tuple[str, Decision]] = []
-    if rise != NO_UNITS:
-        raised = CapRaised(rise.amount, rise.delta, "the project file says so")
-        total = to_approximate_dp(budget.cap, budget.conversion_delta)
+
+
+def _caps(
+    budget: Budget, status: Status, proposals: Mapping[int, Proposed], reason: str
+) -> Iterator[Change]:
+    """Yield a change if the file has a larger or a smaller cap than the ledger."""
+    name, wanted = status.population, Units.limit(budget.cap)
+    total = loss_text(to_approximate_dp(budget.cap, budget.conversion_delta))
+    if wanted == status.cap_units:
+        return
+    if status.cap_units <= wanted:
+        rise = wanted - status.cap_units
+        raised = CapRaised(rise.amount, rise.delta, reason)
         more = loss_text(rise.loss(status.measure))
-        decisions.append((f"raise the cap to {loss_text(total)}, by {more}", raised))
-    decisions += [
-        (f"add the owner {owner}", OwnerAdded(owner))
-        for owner in people.owners
-        if owner not in book.owners
-    ]
-    decisions += [
-        (f"remove the owner {owner}", OwnerRemoved(owner))
-        for owner in sorted(book.owners - set(people.owners))
-    ]
-    waiting = {each.decision: (seq, each.by) for seq, each in book.proposals.items()}
-    for text, decision in decisions:
-        if decision in waiting:
-            place, by = waiting[decision]
-            said = f"{text}: proposal {place} waits for a second owner"
-            yield Change(name, said, None, (_next_step(name, place, by),))
-        else:
-            yield Change(name, text, _proposal(name, decision))
+        yield _decision(name, f"raise the cap to {total}, by {more}", raised, proposals)
+        return
+    if not status.spent_units <= wanted:
+        raise InvalidValue(
+            f"{loss_text(status.total_so_far)} of the budget of {name!r} is spent, and a cap "
+            "cannot be lowered below that: no charge is ever given back. Write a larger budget "
+            "in the project file."
+        )
+    if not wanted <= status.cap_units:
+        raise InvalidValue(
+            f"The budget of {name!r} is {loss_text(status.total)}. A cap is either raised or "
+            "lowered, and not one part of it each: change the amount first, and then the delta."
+        )
+    lower = wanted.loss(status.measure)
+    yield Change(
+        name,
+        f"lower the cap to {total}",
+        lambda acts: acts.lower_cap(name, lower, reason),
+    )
+
+
+def _owner_changes(
+    people: PopulationSettings, book: Book, proposals: Mapping[int, Proposed]
+) -> Iterator[Change]:
+    """Yield the owners whom the file adds or removes."""
+    name = people.population.name
+    for owner in people.owners:
+        if owner not in book.owners:
+            yield _decision(name, f"add the owner {owner}", OwnerAdded(owner), proposals)
+    for owner in sorted(book.owners - set(people.owners)):
+        yield _decision(name, f"remove the owner {owner}", OwnerRemoved(owner), proposals)
+
+
+def _decision(
+    name: str, text: str, decision: Decision, proposals: Mapping[int, Proposed]
+) -> Change:
+    """Return the change by which a decision is proposed, or on which it waits."""
+    for place, each in proposals.items():
+        if _effect_of(each.decision) == _effect_of(decision):
+            until = lapse_text(each)
+            said = f"{text}: proposal {place} waits for a second owner{until}"
+            step = _next_step(name, place, each.by)
+            return Change(name, said, None, (step,), is_decision=True)
+    make = _proposal(name, decision)
+    raises = isinstance(decision, CapRaised)
+    return Change(name, text, make, is_decision=True, raises_cap=raises)
+
+
+def _effect_of(decision: Decision) -> Decision:
+    """Return a decision without its reason, by which the file and a proposal are compared."""
+    return replace(decision, reason="") if isinstance(decision, CapRaised) else decision
 
 
 def _next_step(population: str, place: int, by: str) -> str:

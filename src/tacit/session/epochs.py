@@ -107,8 +107,9 @@ class EpochMove:
     def record(self, by: str) -> tuple[tuple[DatedEpoch, ...], tuple[Change, ...]]:
         """Save the new epoch, and record it in the ledger as an act of the owner ``by``.
 
-        Return the replaced epochs and the recorded changes. Nothing else may be waiting to be
-        recorded: an owner must see other changes first.
+        Return the replaced epochs and the recorded changes. Nothing else on which questions
+        depend may be waiting to be recorded: an owner must see other changes first. Quotas,
+        larger caps and owners that differ from the ledger stay as they are.
 
         Guarantee: if the epoch is not recorded, the project file is as it was before, except
         after a crash. Then the same call again records the epoch.
@@ -119,7 +120,9 @@ class EpochMove:
             written.save(self.file)
         try:
             self._check_alone(planned_changes(self.file, self.environment))
-            recorded = apply_project(self.file, by=by, environment=self.environment)
+            recorded = apply_project(
+                self.file, by=by, environment=self.environment, needed_only=True
+            )
         except BaseException:
             if before:
                 replace(written, text=written.read or "", read=written.text).save(self.file)
@@ -174,7 +177,7 @@ class EpochMove:
     def _check_alone(self, planned: Sequence[Change]) -> None:
         """Refuse if the file has other changes than those that a new epoch makes."""
         names = tuple(f"{sign} {name}: epoch " for sign in "+-" for name in self.names)
-        for change in planned:
+        for change in (each for each in planned if each.stops_questions):
             details = [each for each in change.details if each != OTHER_TABLES]
             if change.declaration is None or not all(
                 each.startswith(names) for each in details

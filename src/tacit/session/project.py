@@ -79,7 +79,7 @@ def _curator(
         _check_recorded(missing, file)
         if tell is not None:
             for change in missing:
-                tell(f"The ledger has another quota than {file.name}, and it decides: {change}")
+                tell(f"The ledger differs from {file.name}, and the ledger decides: {change}")
             project = with_copies(project, file, home.states, tell)
         if project.outdated:
             raise errors.InvalidValue("\n".join(project.outdated.values()))
@@ -103,11 +103,12 @@ def _curator(
 
 
 def _check_recorded(missing: tuple[Change, ...], file: Path) -> None:
-    """Refuse a project if the ledger has not recorded all of it.
+    """Refuse a project if the ledger has not recorded what questions depend on.
 
-    A quota may differ: an owner may have set another one over HTTP, and the ledger decides.
+    A quota may differ, because an owner may have set another one over HTTP. A larger cap and
+    other owners may wait for a second owner, or have been declined. The ledger decides.
     """
-    if any(not change.is_quota for change in missing):
+    if any(change.stops_questions for change in missing):
         listed = "\n".join(map(str, missing))
         raise errors.InvalidValue(
             f"{file.name} differs from the ledger. Run `tacit apply` to record these "
@@ -201,12 +202,18 @@ def open_for_serving(
 
 
 def apply_project(
-    path: str | Path = FILE, *, by: str, environment: Mapping[str, str] = os.environ
+    path: str | Path = FILE,
+    *,
+    by: str,
+    environment: Mapping[str, str] = os.environ,
+    reason: str = "",
+    needed_only: bool = False,
 ) -> tuple[Change, ...]:
     """Record the changes of the file that the ledger lacks, as acts of the owner ``by``.
 
     Changes of populations with other owners wait for those owners. The recorded changes are
-    returned.
+    returned. A ``reason`` must be given if a cap is raised. With ``needed_only``, only changes
+    that questions depend on are recorded.
 
     Guarantee: everything that ``by`` may record is recorded, or nothing is. Once this returns,
     nothing is charged under an earlier declaration. The difference is computed while every
@@ -223,7 +230,10 @@ def apply_project(
             try:
                 with home.ledger.governing(by=by) as acts:
                     acts.lock()
-                    return record(changes(project, acts, tables), project, acts)
+                    found = changes(project, acts, tables, reason)
+                    if needed_only:
+                        found = tuple(each for each in found if each.stops_questions)
+                    return record(found, project, acts)
             except errors.Conflict:
                 continue  # another writer was first; nothing was recorded
     raise errors.StoreFailed(

@@ -314,6 +314,8 @@ class Preview:
             points = (f"{_about(error)} for {self._price(loss)}" for loss, error in others)
             lines.append(f"Other margins of error: {', '.join(points)}.")
         lines.append(f"Spent about {standing.population}: {standing.progress}.")
+        if standing.stopped:
+            lines.append(standing.stopped)
         if self.quote.survival:
             lines.append(
                 "Groups are not public: of "

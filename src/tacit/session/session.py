@@ -1,12 +1,13 @@
 """A session: questions in SQL or in method calls, their prices and their answers."""
 
 from collections.abc import Sequence
+from datetime import date
 from types import TracebackType
 from typing import Any, Self
 
 from tacit.core import Catalog, Loss, RowsProfile, TotalProfile
 from tacit.frame import Table
-from tacit.ledger import ChainVerdict, Ledger, Status
+from tacit.ledger import USUAL_LIMIT, ChainVerdict, History, HistoryFilter, Ledger, Status
 from tacit.ml.registry import Model, cross_validation_of
 from tacit.numeric import Number, exact
 from tacit.plan import Plan, PublicRows, Scan
@@ -185,6 +186,27 @@ class Session:
         """
         name = self.catalog.population(population).name
         return self.ledger.status(name, self._curator.principal)
+
+    def history(  # noqa: PLR0913 - the population and one for each filter
+        self,
+        population: str | None = None,
+        *,
+        analyst: str | None = None,
+        kind: str | Sequence[str] = (),
+        since: date | str | None = None,
+        until: date | str | None = None,
+        limit: int = USUAL_LIMIT,
+    ) -> History:
+        """Return the ledger of a population in words: who did what, when, and at what cost.
+
+        Of the entries that fit, the newest ``limit`` are returned, in their order. ``analyst``
+        is a person or an @team, ``kind`` is such as "charge" or "proposal", and both days are
+        included, in UTC.
+        """
+        wanted = HistoryFilter.of(
+            analyst=analyst, kind=kind, since=since, until=until, limit=limit
+        )
+        return self.ledger.history(self.catalog.population(population).name, wanted)
 
     def request_quota(
         self,

@@ -3,7 +3,7 @@
 It stores charges, releases, sealed states and access tokens.
 """
 
-from tacit.store.connect import PRAGMAS, open_sqlite, open_store
+from tacit.store.connect import PRAGMAS, open_sqlite, open_store, sync_folder
 from tacit.store.key_files import SigningKey, is_signed
 from tacit.store.sealed_state import NO_STATE, VARIABLE, SealingKey, State, States, Witnessed
 from tacit.store.store import Store, migrate
@@ -31,4 +31,5 @@ __all__ = [
     "migrate",
     "open_sqlite",
     "open_store",
+    "sync_folder",
 ]

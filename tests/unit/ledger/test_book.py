@@ -14,6 +14,7 @@ from tacit.ledger.entries import (
     Act,
     AnswerStored,
     Approved,
+    CapLowered,
     CapRaised,
     Charged,
     Decision,
@@ -30,6 +31,7 @@ from tacit.ledger.entries import (
     Opened,
     OwnerAdded,
     OwnerRemoved,
+    ProposalWithdrawn,
     Proposed,
     QuotaDeclined,
     QuotaRequested,
@@ -85,6 +87,8 @@ WANTED = QuotaRequested("ann", "ann", ONE // 2, 0, "a second wave", 2)
 GRANTED = QuotaSet("ann", ONE // 2, 0, "olga", 3, request=2)
 DECLINED = QuotaDeclined(2, "olga", 3)
 RISE = CapRaised(ONE, 0, "why not")
+WITHDRAWN = ProposalWithdrawn(2, "omar", 3)
+LOWERED = CapLowered(ONE // 2, 0, "", "olga", 3)
 
 
 def proposed(decision: Decision, by: str = "olga") -> Proposed:
@@ -225,6 +229,31 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         (OPENED, FactsDeclared(("visits.age: integer",), "ann", 2)),
         (OPENED, proposed(RISE, by="ann")),
         (OPENED, proposed(RISE), Approved(2, "ann", 3)),
+        (OPENED, proposed(RISE), replace(WITHDRAWN, by="ann")),
+        (OPENED, replace(LOWERED, by="ann")),
+    ],
+    "a proposal lapses after it was made": [
+        (OPENED, replace(proposed(RISE), lapses=1)),
+        (OPENED, replace(proposed(RISE), lapses=2)),
+    ],
+    "a proposal is approved before it lapses": [
+        (OPENED, replace(proposed(RISE), lapses=3), Approved(2, "omar", 3)),
+        (OPENED, replace(proposed(RISE), lapses=3), Approved(2, "omar", 9)),
+    ],
+    "a proposal that waits is withdrawn": [
+        (OPENED, WITHDRAWN),
+        (ALONE, proposed(RISE), replace(WITHDRAWN, by="olga")),
+        (OPENED, proposed(RISE), WITHDRAWN, WITHDRAWN),
+        (OPENED, proposed(RISE), Approved(2, "omar", 3), WITHDRAWN),
+    ],
+    "a cap is lowered to less than it was": [
+        (OPENED, replace(LOWERED, amount=ONE)),
+        (OPENED, replace(LOWERED, amount=2 * ONE)),
+        (OPENED, replace(LOWERED, delta=1)),
+        (OPENED, LOWERED, LOWERED),
+    ],
+    "a cap is not lowered below what is spent": [
+        (OPENED, PAID, replace(LOWERED, amount=ONE // 10 - 1)),
     ],
     "an analyst joins a group once": [(OPENED, JOINED, JOINED)],
     "only a member is removed from a group": [(OPENED, LEFT), (OPENED, JOINED, LEFT, LEFT)],
@@ -250,6 +279,7 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         (OPENED, WANTED, replace(GRANTED, holder="bob"))
     ],
     "an approval has a proposal": [
+        (OPENED, proposed(RISE), WITHDRAWN, Approved(2, "omar", 4)),
         (OPENED, Approved(2, "omar", 3)),
         (ALONE, proposed(RISE), Approved(2, "olga", 3)),
     ],
@@ -290,6 +320,28 @@ def test_what_keeps_the_rules_adds_up() -> None:
     assert book.spent == book.spent_by["ann"] == Units(ONE // 5, 0)
     assert book.unanswered == {2: bytes.fromhex(KEY)}
     assert book.kept == {bytes.fromhex(KEY): bytes.fromhex(HASH)}
+
+
+def test_a_proposal_can_be_approved_until_it_lapses() -> None:
+    waits = replace(proposed(RISE), lapses=5)
+    for at in (3, 4):
+        book = Book("patients").read_all(chain(OPENED, waits, Approved(2, "omar", at)))
+        assert (book.cap, book.proposals) == (Units(2 * ONE, 0), {})
+    never = Book("patients").read_all(
+        chain(OPENED, proposed(RISE), Approved(2, "omar", 10**15))
+    )
+    assert never.cap == Units(2 * ONE, 0)
+
+
+def test_a_lowered_cap_limits_what_comes_after() -> None:
+    low = replace(LOWERED, amount=ONE // 10)
+    book = Book("patients").read_all(chain(OPENED, PAID, low))
+    assert (book.cap, book.spent) == (Units(ONE // 10, 0), Units(ONE // 10, 0))
+    book = Book("patients").read_all(chain(OPENED, low))
+    book.read(follow(book.head, "patients", 3, encode_act(PAID)))
+    beyond = follow(book.head, "patients", 4, encode_act(replace(AGAIN, release=OTHER)))
+    with pytest.raises(LedgerBroken, match="stays within the cap"):
+        book.read(beyond)
 
 
 def test_a_request_changes_nothing_until_an_owner_grants_it() -> None:

@@ -73,13 +73,19 @@ class Membership(Sent):
 
 @router.get("/v1/ledger/{population}/proposals", **open_to(Role.AUDITOR, Role.OWNER))
 def list_proposals(population: str, session: Door) -> dict[str, Any]:
-    """Return the proposals of owners that a second owner has not yet approved."""
+    """Return the proposals of owners that a second owner can approve, and until when."""
     name = session.catalog.population(population).name
     found = session.ledger.waiting_proposals(name)
     return {
         "population": name,
         "proposals": [
-            {"number": seq, "by": act.by, "at": act.at, **_decision_json(session, name, act)}
+            {
+                "number": seq,
+                "by": act.by,
+                "at": act.at,
+                "lapses": act.lapses or None,
+                **_decision_json(session, name, act),
+            }
             for seq, act in found.items()
         ],
     }
@@ -91,6 +97,14 @@ def approve(population: str, number: Number, session: Door, caller: Calling) -> 
     name = session.catalog.population(population).name
     entry = session.ledger.approve(name, number, by=caller.principal)
     return {"population": name, "entry": entry.seq, "approved": number}
+
+
+@router.post("/v1/ledger/{population}/proposals/{number}/withdraw", **open_to(Role.OWNER))
+def withdraw(population: str, number: Number, session: Door, caller: Calling) -> dict[str, Any]:
+    """Withdraw the proposal with this number, as any owner. It can no longer be approved."""
+    name = session.catalog.population(population).name
+    entry = session.ledger.withdraw(name, number, by=caller.principal)
+    return {"population": name, "entry": entry.seq, "withdrawn": number}
 
 
 def _decision_json(session: Session, population: str, act: entries.Proposed) -> dict[str, Any]:

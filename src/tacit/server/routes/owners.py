@@ -7,7 +7,7 @@ from fastapi import Path, Query, Request, Response
 
 from tacit.core import encode_loss
 from tacit.errors import NotPermitted, UnknownName
-from tacit.ledger import MEANING, Status
+from tacit.ledger import MEANING, holder_fields, status_fields
 from tacit.numeric import plain
 from tacit.server.guarded_route import new_router, open_to
 from tacit.server.identity import Caller
@@ -32,8 +32,8 @@ def status(session: Door, caller: Calling, curator: AllTables) -> dict[str, Any]
     waits = curator.waits if caller.role is Role.OWNER else {}
     return {
         "budgets": [
-            _status_json(session.status(people.name))
-            | {"own": _own(session.ledger.status_for(people.name, caller.principal))}
+            status_fields(session.status(people.name))
+            | {"own": holder_fields(session.ledger.status_for(people.name, caller.principal))}
             | ({"waits": waits[people.name]} if people.name in waits else {})
             for people in session.catalog.populations
         ]
@@ -79,7 +79,7 @@ def look(population: str, session: Door, caller: Calling) -> dict[str, Any]:
     name = session.catalog.population(population).name
     seen = session.ledger.look(name, by=caller.principal)
     listed = [{"charge": act.charge, "what": MEANING[type(act)], "at": act.at} for act in seen]
-    return {**_status_json(session.status(name)), "looked_at": listed}
+    return {**status_fields(session.status(name)), "looked_at": listed}
 
 
 @router.post("/v1/ledger/{population}/freeze", **open_to(Role.OWNER))
@@ -96,28 +96,6 @@ def thaw(population: str, session: Door, caller: Calling) -> dict[str, Any]:
     name = session.catalog.population(population).name
     entry = session.ledger.thaw(name, by=caller.principal)
     return {"population": name, "entry": entry.seq, "frozen": False}
-
-
-def _status_json(status: Status) -> dict[str, Any]:
-    return {
-        "population": status.population,
-        "conversion_delta": plain(status.conversion_delta),
-        **_own(status),
-        "total": encode_loss(status.total),
-        "total_so_far": encode_loss(status.total_so_far),
-        "missed": status.missed,
-        "locked": status.locked,
-        "failed": status.failed,
-        "retried": status.retried,
-        "least": encode_loss(status.least),
-        "frozen": status.frozen,
-        "declaration": status.declaration,
-        "quotas_left": [encode_loss(each) for each in status.quotas],
-    }
-
-
-def _own(status: Status) -> dict[str, Any]:
-    return {name: encode_loss(getattr(status, name)) for name in ("cap", "spent", "left")}
 
 
 # ------------------------------------------------------------------ tokens

@@ -1,0 +1,114 @@
+"""Proposals of owners: their reasons, how long they wait, and what replaces them.
+
+A proposal waits for a second owner for `LAPSE_DAYS`, and then lapses: it can no longer be
+approved. Its entry says when. A proposal about the same thing replaces the one before it, by an
+entry that withdraws the earlier one, so that two proposals to raise a cap never add up. Chains
+of earlier versions have proposals that never lapse, and several about one thing; they mean what
+they meant, and can be withdrawn.
+"""
+
+from sqlalchemy import bindparam, delete, select
+
+from tacit.errors import InvalidValue
+from tacit.ledger import entries as acts
+from tacit.ledger.chain import append
+from tacit.ledger.history import time_text
+from tacit.store import Work
+from tacit.store.tables import proposals
+
+LONGEST_REASON = 200
+"""Largest number of characters of a reason."""
+
+CAP = "cap"
+"""The subject of decisions about the cap."""
+
+LAPSE_DAYS = 30
+"""Number of days for which a proposal waits for a second owner."""
+
+LAPSE_MS = LAPSE_DAYS * 24 * 60 * 60 * 1000
+
+_WAITING = (
+    select(proposals.c.seq, proposals.c.body)
+    .where(proposals.c.population == bindparam("at"))
+    .order_by(proposals.c.seq)
+)
+_SETTLE = delete(proposals).where(
+    proposals.c.population == bindparam("at"), proposals.c.seq == bindparam("place")
+)
+
+
+def check_reason(reason: str) -> None:
+    """Raise `InvalidValue` if a reason cannot be kept in the ledger."""
+    if len(reason) > LONGEST_REASON or not reason.isprintable():
+        raise InvalidValue(
+            f"The reason must have at most {LONGEST_REASON} printable characters, in one line."
+        )
+
+
+def check_reason_of_raise(reason: str) -> None:
+    """Raise `InvalidValue` if no reason is given to raise a cap."""
+    check_reason(reason)
+    if not reason.strip():
+        raise InvalidValue(
+            "A larger cap weakens the guarantee of all earlier answers too, so the ledger "
+            'keeps the reason. Give one: `tacit apply --reason "a second study"`.'
+        )
+
+
+def subject_of_decision(decision: acts.Decision) -> str:
+    """Return what a decision is about: the cap, or one owner.
+
+    Example:
+        >>> subject_of_decision(acts.OwnerAdded("omar"))
+        'owner omar'
+    """
+    if isinstance(decision, acts.CapRaised):
+        return CAP
+    return f"owner {decision.owner}"
+
+
+def has_lapsed(proposed: acts.Proposed, now: int) -> bool:
+    """Return whether a proposal can no longer be approved at the time ``now``.
+
+    Example:
+        >>> proposal = acts.Proposed(acts.OwnerAdded("omar"), "olga", 5, lapses=9)
+        >>> has_lapsed(proposal, 8), has_lapsed(proposal, 9)
+        (False, True)
+    """
+    return 0 < proposed.lapses <= now
+
+
+def lapse_text(proposed: acts.Proposed) -> str:
+    """Return until when a proposal waits, as text; empty if it never lapses."""
+    return f" until {time_text(proposed.lapses)} UTC" if proposed.lapses else ""
+
+
+def open_proposals(work: Work, population: str) -> dict[int, acts.Proposed]:
+    """Return the proposals that nobody has approved or withdrawn, lapsed ones too."""
+    found = {}
+    for seq, body in work.all(_WAITING, {"at": population}):
+        act = acts.decode_act(body)
+        if isinstance(act, acts.Proposed):  # requests for quotas are in the same table
+            found[seq] = act
+    return found
+
+
+def waiting_within(work: Work, population: str, now: int) -> dict[int, acts.Proposed]:
+    """Return the proposals that a second owner can approve at the time ``now``."""
+    found = open_proposals(work, population)
+    return {seq: act for seq, act in found.items() if not has_lapsed(act, now)}
+
+
+def withdraw_replaced(
+    work: Work, population: str, subject: str, signed: acts.Signature
+) -> None:
+    """Withdraw every open proposal about ``subject``; the chain must be locked."""
+    for seq, proposed in open_proposals(work, population).items():
+        if subject_of_decision(proposed.decision) == subject:
+            append(work, population, acts.ProposalWithdrawn(seq, signed.by, signed.at))
+            settle(work, population, seq)
+
+
+def settle(work: Work, population: str, proposal: int) -> bool:
+    """Remove a proposal from the table of open ones; return False if it is not there."""
+    return bool(work.run(_SETTLE, {"at": population, "place": proposal}))
