@@ -211,6 +211,10 @@ campaign-charges count="1000000":
 bench-ledger:
     uv run pytest -s benchmarks/bench_ledger.py
 
+# status, apply, start and verify after 10^4 charges and after a million; `just bench-checkpoints 100000` is quick
+bench-checkpoints count="1000000":
+    TACIT_CHECKPOINT_CHARGES={{ count }} uv run pytest -s -n 0 benchmarks/bench_checkpoints.py
+
 # 10^4 generated requests to every route of the server
 campaign-api count="10000":
     TACIT_API_EXAMPLES={{ count }} uv run pytest tests/server/test_fuzzed.py

@@ -29,14 +29,16 @@ from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.errors import LedgerBroken, TacitError
 from tacit.ledger import book as replay
 from tacit.ledger.book import Book
-from tacit.ledger.chain import Anchor, take_anchor
+from tacit.ledger.chain import Anchor, Head, take_anchor
 from tacit.ledger.charge import Charge, ChargeRequest, Target, Units, price
+from tacit.ledger.checkpoints import write_checkpoint
 from tacit.ledger.declarations import AnyDeclaration, Declaration
 from tacit.ledger.entries import ACTS, Charged, OwnerAdded, OwnerRemoved, decode_act
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.sealed_states import ChainWitness, state_hash
 from tacit.ledger.verify import export, read_export, restore, verify_export
 from tacit.store.connect import open_store
+from tacit.store.key_files import SigningKey
 from tacit.store.sealed_state import Witnessed
 from tacit.store.store import SqlStore
 from tacit.testing.mechanism_contract import LEAVES, SECOND_VERSIONS
@@ -53,10 +55,12 @@ SECOND = GOLDEN / "ledger-1-second-versions.jsonl"
 DATED = GOLDEN / "ledger-1-dated.jsonl"
 TEAMS = GOLDEN / "ledger-1-teams.jsonl"
 DELAYED = GOLDEN / "ledger-1-delayed.jsonl"
+CHECKED = GOLDEN / "ledger-2-checkpoints.jsonl"
 
 DECIDED = GOLDEN / "ledger-1-decided.jsonl"
 
 DECIDED_HEAD = "e4e0c96338773ff1"
+CHECKED_HEAD = "ea70ef82b7bf7168"
 TEAMS_HEAD = "1acc81b9bf22283b"
 DATED_HEAD = "1844fc5f7500f228"
 NUMBERED_HEADS = ["ca0c76b6840f1bbd", "2a6519ec6ae53c28"]
@@ -309,6 +313,23 @@ def make_decided() -> None:
         answer(ledger, ask("after", of=people))
         ledger.raise_cap("clinic", Loss.pure(1), "not approved by anyone", by="olga")
         DECIDED.write_text("".join(export(store)))
+
+
+def make_checked() -> None:
+    """Write the golden file of a checkpoint, and of a difference that was charged."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks), key=SigningKey(bytes(32)))
+        people = Population("clinic", PEOPLE)
+        ledger.open_budget(people, Budget(Loss.pure(3)), ("olga",), by="olga")
+        for number in range(2):
+            answer(ledger, ask(f"count {number}", of=people))
+        write_checkpoint(store, ledger.book("clinic"), SigningKey(bytes(32)), next(ticks))
+        lost = Head("clinic", 90, bytes(32), Units(5 * 10**11, 0), b"")
+        ledger.charge_difference(Anchor((lost,), at=2 * 10**12), by="olga")
+        answer(ledger, ask("later", of=people))
+        CHECKED.write_text("".join(export(store)))
         store.close()
 
 
@@ -476,6 +497,16 @@ def test_a_golden_ledger_tells_what_was_decided(store: SqlStore) -> None:
     Ledger(store).verify("clinic")
 
 
+def test_a_golden_ledger_tells_a_checkpoint_and_a_restore(store: SqlStore) -> None:
+    lines = CHECKED.read_text().splitlines(keepends=True)
+    (clinic,) = read(lines)
+    assert clinic.spent == Units(6 * 10**11, 0)
+    assert clinic.lost == {bytes(32).hex(): 90}
+    assert clinic.head.hex()[:16] == CHECKED_HEAD
+    restore(store, lines)
+    assert list(export(store)) == lines
+
+
 def sampled() -> list[str]:
     return SAMPLED.read_text().splitlines(keepends=True)
 
@@ -489,7 +520,17 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
         lines,
         *(
             file.read_text().splitlines(keepends=True)
-            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED, DATED, TEAMS, DECIDED)
+            for file in (
+                DECLARED,
+                MISSED,
+                FAILED,
+                STATES,
+                NUMBERED,
+                DATED,
+                TEAMS,
+                DECIDED,
+                CHECKED,
+            )
         ),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]

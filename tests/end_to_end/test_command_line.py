@@ -115,6 +115,11 @@ def test_a_ledger_is_verified_and_a_changed_one_is_seen(file: Path, tmp_path: Pa
     anchors.write_text(json.dumps(told) + "\n")
     broken = tacit("ledger", "verify", "--anchors", anchors, "--project", file)
     assert broken.exit_code == 1
+    assert "not an anchor any more: it was changed" in broken.output
+    del told["key"], told["signature"]  # as nobody signed it
+    anchors.write_text(json.dumps(told, separators=(",", ":")) + "\n")
+    broken = tacit("ledger", "verify", "--anchors", anchors, "--project", file)
+    assert broken.exit_code == 1
     assert "differs from the entry that was anchored" in broken.output
 
 

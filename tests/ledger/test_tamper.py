@@ -11,6 +11,7 @@ from tampering import KINDS, tampered
 
 from tacit.errors import LedgerBroken
 from tacit.ledger.chain import Anchor, Head, take_anchor
+from tacit.ledger.chain_acts import Checkpointed, Restored
 from tacit.ledger.entries import (
     ACTS,
     CapLowered,
@@ -77,6 +78,7 @@ def test_the_history_holds_every_kind_of_act(evidence: tuple[list[Entry], Anchor
     decisions = [act.decision for act in acts if hasattr(act, "decision")]
     newer = {
         CapLowered,
+        Checkpointed,
         DefaultQuotaSet,
         Described,
         Failed,
@@ -87,6 +89,7 @@ def test_the_history_holds_every_kind_of_act(evidence: tuple[list[Entry], Anchor
         ProposalWithdrawn,
         QuotaDeclined,
         QuotaRequested,
+        Restored,
         Retried,
         StateSealed,
         Thawed,

@@ -56,6 +56,9 @@ unit = "person"
 owners = [OWNER]
 budget = { epsilon = 3, delta = "1e-6" }  # of all releases together
 
+[anchors]  # what the ledger contained, to notice if it is deleted or put back
+file = "tacit.anchors"  # better on another machine: a mounted folder, or a command
+
 [server.time]  # how `tacit serve` protects the time at which an answer leaves
 kind = "open"  # it does not: these people are synthetic; choose "delay" for real ones
 

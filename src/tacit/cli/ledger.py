@@ -22,10 +22,12 @@ from tacit.ledger import (
     has_lapsed,
     incident_lines,
     lapse_text,
+    newest_anchor,
+    start_anchors,
     status_fields,
     wall_clock,
 )
-from tacit.session import project_and_ledger, unrecorded_changes
+from tacit.session import charge_difference, project_and_ledger, unrecorded_changes
 
 
 @click.command()
@@ -39,7 +41,7 @@ def status(*, json_: bool, project: Path) -> None:
             name = people.population.name
             if name in home.ledger.populations():
                 home.ledger.verify(name)
-                found.append((home.ledger.status(name), home.ledger.book(name)))
+                found.append((home.ledger.status(name), home.ledger.current_book(name)))
                 if not json_:
                     click.echo(line(*found[-1]))
     note = _unrecorded_note(project)
@@ -146,21 +148,80 @@ for command in (show, export, restore):
 @click.option(
     "--anchors", type=click.Path(path_type=Path), help="A file of anchors to compare with."
 )
-def verify(*, project: Path, anchors: Path | None) -> None:
-    """Verify every hash chain from its first entry."""
-    anchor = AnchorFile(anchors).newest() if anchors else None
+@click.option(
+    "--from-the-start", is_flag=True, help="Read every entry, and not from the checkpoints."
+)
+def verify(*, project: Path, anchors: Path | None, from_the_start: bool) -> None:
+    """Verify every hash chain from its newest checkpoint, and against the newest anchor."""
+    anchor = None
+    if anchors is not None:
+        anchor = AnchorFile(anchors).newest()
+        if anchor is None:
+            raise InvalidValue(
+                f"There is no anchor in {anchors}. Name a file that `tacit ledger anchor` "
+                "wrote."
+            )
     with project_and_ledger(project) as (_, home):
+        if anchor is None and home.place is not None:
+            anchor = newest_anchor(home.place, home.signer)
         for name in home.ledger.populations():
-            click.echo(str(home.ledger.verify(name, anchor)))
+            verdict = home.ledger.verify(name, anchor, from_the_start=from_the_start)
+            click.echo(str(verdict))
 
 
 @ledger.command()
 @options.project
-@click.argument("anchors", type=click.Path(path_type=Path))
-def anchor(*, project: Path, anchors: Path) -> None:
-    """Append the newest hash of each chain to a file. Store it apart from the ledger."""
-    with project_and_ledger(project) as (_, home):
-        click.echo(AnchorFile(anchors).add(home.store).text)
+@click.option(
+    "--start", is_flag=True, help="Begin new anchors in the place that [anchors] names."
+)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+def anchor(*, project: Path, start: bool, file: Path | None) -> None:
+    """Append the newest hash of each chain to FILE. Store it apart from the ledger.
+
+    Without FILE, the anchor is written to the place that the project file names.
+    """
+    if start and file is not None:
+        raise InvalidValue("--start is for the place that [anchors] names, without a FILE.")
+    with project_and_ledger(project, checked=not start) as (_, home):
+        if file is not None:
+            click.echo(AnchorFile(file).add(home.store, home.signer, wall_clock()).text)
+            return
+        if home.place is None or home.signer is None:
+            raise InvalidValue(
+                f"{project.name} names no place for anchors. Add the section [anchors] with a "
+                "file, a folder or a command, or name a FILE."
+            )
+        if start:
+            begun = start_anchors(home.store, home.place, home.signer, wall_clock())
+            click.echo(begun.text)
+            return
+        if home.anchors is not None:
+            home.anchors.renew()
+        newest = newest_anchor(home.place, home.signer)
+        click.echo("There is nothing to anchor yet." if newest is None else newest.text)
+
+
+@ledger.command("charge-difference")
+@options.project
+@options.principal
+@click.option(
+    "--anchors",
+    type=click.Path(path_type=Path),
+    help="A file of anchors. Default: the place that [anchors] names.",
+)
+def difference(*, project: Path, principal: str, anchors: Path | None) -> None:
+    """Charge, as an owner, what a restored ledger has forgotten since its newest anchor.
+
+    Do this after an older copy of the ledger was restored, because the newest one is lost.
+    """
+    found = charge_difference(project, by=principal, anchors=anchors)
+    for each in found:
+        click.echo(
+            f"{each.population}: charged {each.amount}, which was spent up to entry "
+            f"{each.place} after this copy was made."
+        )
+    if not found:
+        click.echo("The ledger contains all that was anchored, so nothing was charged.")
 
 
 @ledger.command(short_help="Record that you reviewed late and failed answers.")

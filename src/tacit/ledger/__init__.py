@@ -6,6 +6,16 @@ entries, so that the totals that the database stores can be checked.
 """
 
 from tacit.ledger import entries
+from tacit.ledger.anchor_keeper import AnchorKeeper
+from tacit.ledger.anchor_places import (
+    AnchorPlace,
+    CommandPlace,
+    FilePlace,
+    FolderPlace,
+    newest_anchor,
+    renew_anchor,
+    start_anchors,
+)
 from tacit.ledger.backup import (
     Backup,
     check_is_empty,
@@ -15,7 +25,7 @@ from tacit.ledger.backup import (
 )
 from tacit.ledger.book import Book
 from tacit.ledger.budget import EVERYBODY, USUAL_SHARE, Status, Terms
-from tacit.ledger.chain import AnchorFile, HeadMark
+from tacit.ledger.chain import Anchor, AnchorFile, HeadMark, remember_ends
 from tacit.ledger.charge import (
     LONGEST_NAME,
     NO_UNITS,
@@ -52,6 +62,7 @@ from tacit.ledger.populations import MOMENTARY
 from tacit.ledger.proposals import LAPSE_DAYS, LONGEST_REASON, has_lapsed, lapse_text
 from tacit.ledger.quotas import HolderStatus
 from tacit.ledger.reserve import UNREACHED
+from tacit.ledger.restored import Difference
 from tacit.ledger.sealed_states import ChainWitness
 from tacit.ledger.status_text import (
     holder_fields,
@@ -75,7 +86,10 @@ __all__ = [
     "UNREACHED",
     "USUAL_LIMIT",
     "USUAL_SHARE",
+    "Anchor",
     "AnchorFile",
+    "AnchorKeeper",
+    "AnchorPlace",
     "AnyDeclaration",
     "Backup",
     "Book",
@@ -85,9 +99,13 @@ __all__ = [
     "ChainWitness",
     "Charge",
     "ChargeRequest",
+    "CommandPlace",
     "Decision",
     "Declaration",
     "Declarations",
+    "Difference",
+    "FilePlace",
+    "FolderPlace",
     "Governing",
     "HeadMark",
     "History",
@@ -115,9 +133,13 @@ __all__ = [
     "incident_lines",
     "is_name",
     "lapse_text",
+    "newest_anchor",
     "price",
     "read_backup",
+    "remember_ends",
+    "renew_anchor",
     "restore_backup",
+    "start_anchors",
     "status_fields",
     "stopped_text",
     "subject_of",

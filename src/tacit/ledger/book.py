@@ -16,7 +16,16 @@ from functools import lru_cache, reduce
 from tacit.core import Budget, Measure, Neighbours, Numerics, decode_event
 from tacit.errors import LedgerBroken, TacitError
 from tacit.ledger import entries as acts
+from tacit.ledger.book_state import (
+    FORMS,
+    NEWEST_FORM,
+    read_state,
+    signed_text,
+    state_digest,
+    state_text,
+)
 from tacit.ledger.budget import EVERYBODY, USUAL_SHARE, least_amount
+from tacit.ledger.chain_acts import Checkpointed, Restored
 from tacit.ledger.charge import (
     NO_INCIDENTS,
     NO_LIMIT,
@@ -27,6 +36,7 @@ from tacit.ledger.charge import (
     price,
 )
 from tacit.ledger.declarations import follow_epochs, write_epochs
+from tacit.store import is_signed
 
 
 def require(holds: bool, rule: str) -> None:  # noqa: FBT001
@@ -136,6 +146,32 @@ class Book:
         self._has_least = False
         self.states: dict[str, tuple[int, str]] = {}
         """The last version of each sealed state, and the hash of its bytes."""
+        self.lost: dict[str, int] = {}
+        """Hashes of anchored entries that a restore lost, each with its number."""
+        self.since = 0
+        """Number of the checkpoint from which this book was resumed; 0 if from the start."""
+
+    @classmethod
+    def resume(cls, population: str, seq: int, previous: bytes, state: str) -> "Book":
+        """Return the book before the checkpoint in entry ``seq``, which has the text ``state``.
+
+        ``previous`` is the hash of the entry before. The caller has verified the signature.
+        """
+        book = cls(population)
+        fields = read_state(state)
+        if fields.keys() != FORMS[NEWEST_FORM]:
+            raise LedgerBroken(
+                "The state of a checkpoint has other fields than this version of Tacit writes. "
+                "Run `tacit ledger verify --from-the-start`."
+            )
+        vars(book).update(fields)
+        book.seq, book.head, book.since = seq - 1, previous, seq
+        return book
+
+    @property
+    def state(self) -> str:
+        """The state after the entries read so far, as the text that a checkpoint signs."""
+        return state_text(vars(self))
 
     def read_all(self, entries: Iterable[acts.Entry]) -> "Book":
         """Read all of ``entries``, and return this book."""
@@ -157,9 +193,11 @@ class Book:
             raise self.entry_error(
                 "the hash of the entry does not follow from the entry before and the text"
             )
-        self.head = entry.hash
+        previous, self.head = self.head, entry.hash
         try:
             act = acts.decode_act(entry.body)
+            if isinstance(act, Checkpointed):
+                self._check_checkpoint(act, previous)
             self._apply(act)
         except LedgerBroken as error:
             raise self.entry_error(str(error).rstrip(".")) from error
@@ -259,6 +297,11 @@ class Book:
                     "charges are stopped and allowed in turn",
                 )
                 self.frozen = isinstance(act, acts.Frozen)
+            case Checkpointed():
+                pass  # it changes nothing, and was checked before
+            case Restored():
+                self._owner(act.by)
+                self._restore(act)
             case acts.CapLowered(amount, delta, _, by, _):
                 self._owner(by)
                 lower = Units(amount, delta)
@@ -342,6 +385,23 @@ class Book:
             before = self.inherited_troubles.get(source, NO_INCIDENTS)
             self.inherited_troubles[source] = before.plus(troubles)
         self.looked = self.marks if all_seen else self.looked
+        self.spent += cost
+        require(self.spent <= self.cap, "the sum of charges stays within the cap")
+
+    def _check_checkpoint(self, act: Checkpointed, previous: bytes) -> None:
+        """Check that a checkpoint states what the entries add up to, and its signature."""
+        require(act.form in FORMS, "a checkpoint has a form that this version knows")
+        state = state_text(vars(self), act.form)
+        same = act.state == state_digest(state, act.form)
+        require(same, "a checkpoint states what was added up")
+        signed = signed_text(self.population, self.seq, previous, act.state)
+        key, signature = hash_in(act.key), hash_in(act.signature)
+        require(is_signed(signed, signature, key), "a checkpoint is signed with its key")
+
+    def _restore(self, act: Restored) -> None:
+        lost, cost = hash_in(act.lost).hex(), Units(act.amount, act.delta)
+        require(lost not in self.lost, "a lost entry is charged for once")
+        self.lost[lost] = act.place
         self.spent += cost
         require(self.spent <= self.cap, "the sum of charges stays within the cap")
 

@@ -21,7 +21,7 @@ from tacit.core import Event, Loss, Measure, Population
 from tacit.ledger.chain import ALL_TIME
 from tacit.ledger.charge import NO_LIMIT, NO_UNITS, IncidentCounts, Record, Units, price
 from tacit.ledger.status_text import ReadableStatus
-from tacit.store import Store, Work
+from tacit.store import Store, Work, check_end
 from tacit.store.tables import budgets, holders, members
 
 _FIND_BUDGET = select(
@@ -181,6 +181,7 @@ def find_budget(work: Work, population: str) -> BudgetRow:
     """Return the budget of ``population``."""
     row = work.one(_FIND_BUDGET, {"at": population})
     if row is None:
+        check_end(work, population)
         raise errors.UnknownName(
             f"There is no budget for the population {population!r}; an owner opens one with "
             "`tacit apply`."

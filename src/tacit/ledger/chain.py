@@ -15,16 +15,36 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from sqlalchemy import and_, bindparam, insert, or_, select, update
 
 from tacit.errors import InvalidValue, LedgerBroken, UnknownName
-from tacit.ledger.charge import RETRIES
-from tacit.ledger.entries import Act, Entry, StateSealed, encode_act, follow
-from tacit.store import Store, Work
+from tacit.ledger.chain_acts import Restored
+from tacit.ledger.charge import NO_UNITS, RETRIES, Units
+from tacit.ledger.entries import (
+    Act,
+    Decision,
+    Entry,
+    StateSealed,
+    encode_act,
+    follow,
+)
+from tacit.store import (
+    ANCHOR,
+    Seen,
+    SigningKey,
+    Store,
+    Work,
+    check_continues,
+    check_end,
+    is_signed,
+    missing_entry,
+    remember,
+)
 from tacit.store.tables import budgets, entries
 
 ALL_TIME = ""
@@ -32,15 +52,28 @@ ALL_TIME = ""
 
 _here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
 
+_last_hash = (
+    select(entries.c.hash)
+    .where(
+        # not budgets.c.population: SQLite would read its name as that of the inner table
+        entries.c.population == bindparam("at"),
+        entries.c.seq == budgets.c.head_seq - bindparam("entries"),
+    )
+    .correlate(budgets)
+    .scalar_subquery()
+)
+"""The hash of the chain's last entry, which must be the budget's head (`check_continues`)."""
+
 STEP = (
     update(budgets)
     .where(_here)
     .values(head_seq=budgets.c.head_seq + bindparam("entries"))
-    .returning(budgets.c.head_seq, budgets.c.head_hash)
+    .returning(budgets.c.head_seq, budgets.c.head_hash, _last_hash)
 )
 """The statement that takes the next numbers in a chain, for so many ``entries``.
 
-It returns the last of them. Other writers wait until this unit of work ends.
+It returns the last of them, and the hash of the entry before them, from the budget and from the
+chain. Other writers wait until this unit of work ends.
 """
 
 MARKS = budgets.c.missed + budgets.c.failed + budgets.c.retried // RETRIES
@@ -68,6 +101,7 @@ SPEND = (
     .returning(
         budgets.c.head_seq,
         budgets.c.head_hash,
+        _last_hash,
         budgets.c.missed,
         budgets.c.failed,
         budgets.c.retried,
@@ -110,12 +144,24 @@ def append(work: Work, population: str, act: Act) -> Entry:
     """Append the entry of ``act`` to the end of the population's chain, and return it."""
     place = work.one(STEP, {"at": population, "entries": 1})
     if place is None:
+        check_end(work, population)
         raise UnknownName(
             f"There is no budget for the population {population!r}; an owner opens one with "
             "`tacit apply`."
         )
-    state = act.state if isinstance(act, StateSealed) else None
-    return write(work, population, place[0], place[1], encode_act(act), state=state)
+    check_continues(work, population, place[0] - 1, place[1], place[2])
+    body = encode_act(act)
+    return write(work, population, place[0], place[1], body, state=state_of(act))
+
+
+def state_of(act: Act | Decision) -> str | None:
+    """Return the text by which the entry of ``act`` is found through the index of states."""
+    match act:
+        case StateSealed(state):
+            return state
+        case Restored(_, lost):
+            return lost
+    return None
 
 
 def write(  # noqa: PLR0913 - a place in the chain, and the entry's content
@@ -133,6 +179,7 @@ def write(  # noqa: PLR0913 - a place in the chain, and the entry's content
     is indexed, so that the newest entry about a state can be found.
     """
     entry = follow(previous, population, seq, body)
+    work.written[population] = (seq, entry.hash)
     work.run(_ADD, row_of(entry, state))
     work.run(_HEAD, {"at": population, "head": entry.hash})
     return entry
@@ -147,6 +194,7 @@ def write_all(work: Work, entries_: Sequence[Entry]) -> None:
     heads = {entry.population: entry.hash for entry in entries_}
     for population, head in heads.items():
         work.run(_HEAD, {"at": population, "head": head})
+    work.written.update((entry.population, (entry.seq, entry.hash)) for entry in entries_)
 
 
 def row_of(entry: Entry, state: str | None) -> dict[str, object]:
@@ -163,6 +211,7 @@ def row_of(entry: Entry, state: str | None) -> dict[str, object]:
 def hold(work: Work, population: str) -> None:
     """Lock the chain of ``population`` against other writers until ``work`` ends."""
     if not work.run(_HOLD, {"at": population}):
+        check_end(work, population)
         raise UnknownName(
             f"There is no budget for the population {population!r}; an owner opens one with "
             "`tacit apply`."
@@ -195,24 +244,61 @@ def head_of(work: Work, population: str) -> tuple[int, bytes]:
 # restore last week's copy, and the chain alone still verifies. An anchor in a place to which
 # that person cannot write shows the change.
 
-_HEADS = select(budgets.c.population, budgets.c.head_seq, budgets.c.head_hash)
-_AT = select(entries.c.hash).where(
-    entries.c.population == bindparam("at"), entries.c.seq == bindparam("place")
+_HEADS = select(
+    budgets.c.population,
+    budgets.c.head_seq,
+    budgets.c.head_hash,
+    budgets.c.spent_amount,
+    budgets.c.spent_delta,
+    entries.c.hash,
+).select_from(
+    budgets.outerjoin(
+        entries, (entries.c.population == budgets.c.population) & (entries.c.seq == 1)
+    )
 )
+VERSION = 2
+"""The format of anchors. Format 1 had neither sums nor a signature, and is still read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The number and the hash of the newest entry of a chain, at the time of an anchor."""
+    """The number and the hash of the newest entry of a chain, at the time of an anchor.
+
+    ``spent`` is what was spent then, and ``first`` the hash of the chain's first entry. An
+    anchor of version 0.1 has neither.
+    """
 
     population: str
     seq: int
     hash: bytes
+    spent: Units | None = None
+    first: bytes | None = None
+
+    def fields(self, version: int) -> list[object]:
+        """Return the values that an anchor of this format writes."""
+        found: list[object] = [self.population, self.seq, self.hash.hex()]
+        if version == 1:
+            return found
+        spent, first = self.spent or NO_UNITS, self.first or b""
+        return [*found, first.hex(), str(spent.amount), str(spent.delta)]
+
+    @classmethod
+    def of(cls, fields: list[str]) -> "Head":
+        """Read the values of a head, in either format."""
+        name, seq, head, *more = fields
+        if not more:
+            return cls(name, int(seq), bytes.fromhex(head))
+        first, amount, delta = more
+        spent = Units(int(amount), int(delta))
+        return cls(name, int(seq), bytes.fromhex(head), spent, bytes.fromhex(first))
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """The heads of all chains at one time, which can be written as one line of text.
+
+    ``generation`` is the number of times that an owner began a new series of anchors, and
+    ``at`` is the time in milliseconds. A signed anchor has the public key and the signature.
 
     Example:
         >>> Anchor.of(Anchor((Head("patients", 7, bytes(32)),)).text).heads[0].seq
@@ -220,57 +306,117 @@ class Anchor:
     """
 
     heads: tuple[Head, ...]
+    generation: int = 0
+    at: int = field(default=0, compare=False)
+    key: bytes = field(default=b"", compare=False)
+    signature: bytes = field(default=b"", compare=False)
 
     @property
     def text(self) -> str:
         """The anchor as one line of text, which can be printed, mailed, signed or filed."""
-        heads = [[head.population, head.seq, head.hash.hex()] for head in self.heads]
-        return json.dumps({"tacit anchor": 1, "heads": heads}, separators=(",", ":"))
+        parts = self._parts()
+        if self.signature:
+            parts["signature"] = self.signature.hex()
+        return json.dumps(parts, separators=(",", ":"))
+
+    def _parts(self) -> dict[str, object]:
+        version = 1 if any(head.spent is None for head in self.heads) else VERSION
+        heads = [head.fields(version) for head in self.heads]
+        parts: dict[str, object] = {"tacit anchor": version, "heads": heads}
+        if version != 1:
+            parts |= {"generation": self.generation, "at": str(self.at)}
+        if self.key:
+            parts["key"] = self.key.hex()
+        return parts
+
+    @property
+    def _signed_text(self) -> bytes:
+        return json.dumps(self._parts(), separators=(",", ":")).encode()
+
+    def sign(self, key: SigningKey, at: int, generation: int = 0) -> "Anchor":
+        """Return the anchor with a time and a generation, signed with ``key``."""
+        anchor = replace(self, at=at, generation=generation, key=key.public)
+        return replace(anchor, signature=key.sign(anchor._signed_text))  # noqa: SLF001 - ours
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the signature fits the text; true of an anchor that is not signed."""
+        if not self.signature:
+            return not self.key
+        return is_signed(self._signed_text, self.signature, self.key)
 
     @classmethod
     def of(cls, text: str) -> "Anchor":
-        """Parse the text of an anchor."""
+        """Parse the text of an anchor, and verify the signature if it has one."""
         try:
-            heads = json.loads(text)["heads"]
-            return cls(tuple(Head(name, int(seq), bytes.fromhex(h)) for name, seq, h in heads))
-        except (KeyError, TypeError, ValueError) as error:
+            parts = json.loads(text)
+            anchor = cls(
+                tuple(map(Head.of, parts["heads"])),
+                parts.get("generation", 0),
+                int(parts.get("at", 0)),
+                bytes.fromhex(parts.get("key", "")),
+                bytes.fromhex(parts.get("signature", "")),
+            )
+            if anchor.text == text.strip() and anchor.is_intact:
+                return anchor
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InvalidValue(
                 "This text is not an anchor. Use a line that `tacit ledger anchor` wrote."
             ) from error
+        raise InvalidValue(
+            "This text is not an anchor any more: it was changed, and its signature or form no "
+            "longer fits. Use a line that `tacit ledger anchor` wrote."
+        )
 
     def head(self, population: str) -> Head | None:
         """Return the head of one population's chain, or None if it was not anchored."""
         found = [head for head in self.heads if head.population == population]
         return found[0] if found else None
 
+    @property
+    def entries(self) -> int:
+        """The number of entries in all chains."""
+        return sum(head.seq for head in self.heads)
+
+    @property
+    def has_charges(self) -> bool:
+        """Whether anything was spent under one of the populations."""
+        return any(head.spent not in {None, NO_UNITS} for head in self.heads)
+
 
 def take_anchor(store: Store) -> Anchor:
     """Return the heads of all chains of ``store`` as they are now."""
     with store.reading() as work:
         # sorted in Python, because databases order text by different collations
-        return Anchor(tuple(Head(*row) for row in sorted(work.all(_HEADS, {}))))
+        rows = sorted(work.all(_HEADS, {}), key=itemgetter(0))
+    return Anchor(
+        tuple(
+            Head(name, seq, bytes(head), Units(amount, delta), bytes(first or b""))
+            for name, seq, head, amount, delta, first in rows
+        )
+    )
 
 
 def check_anchor(store: Store, anchor: Anchor) -> None:
     """Raise `LedgerBroken` if ``store`` is older than ``anchor``, or is another ledger.
 
-    Guarantee: if this returns, every chain of the store contains its anchored entry.
+    Guarantee: if this returns, every chain of the store contains its anchored entry, or an
+    owner's act that charges the difference (`tacit.ledger.restored`).
     """
     with store.reading() as work:
         for head in anchor.heads:
-            row = work.one(_AT, {"at": head.population, "place": head.seq})
-            if row is None:
-                raise LedgerBroken(
-                    f"The chain of {head.population!r} ends before entry {head.seq}, which was "
-                    "anchored. This ledger is an old copy, and later charges would be "
-                    "forgotten. Restore the newest copy."
-                )
-            if row[0] != head.hash:
-                raise LedgerBroken(
-                    f"Entry {head.seq} of {head.population!r} differs from the entry that was "
-                    "anchored. This chain was rewritten, or it belongs to another ledger. "
-                    "Restore the ledger that was anchored."
-                )
+            seen = Seen(head.population, head.seq, head.hash, head.first)
+            error = missing_entry(work, seen, ANCHOR)
+            if error is not None:
+                raise error
+
+
+def remember_ends(store: Store) -> None:
+    """Remember the ends of all chains, so that this process notices if one is put back."""
+    anchor = take_anchor(store)
+    with store.reading() as work:
+        for head in anchor.heads:
+            remember(work, head.population, head.seq, head.hash, head.first or b"")
 
 
 class AnchorFile:
@@ -285,8 +431,8 @@ class AnchorFile:
             return None
         return _last(self._path.read_text())
 
-    def add(self, store: Store) -> Anchor:
-        """Append an anchor of ``store``.
+    def add(self, store: Store, key: SigningKey | None = None, at: int = 0) -> Anchor:
+        """Append an anchor of ``store``, signed with ``key`` if one is given.
 
         Raise `LedgerBroken`, and write nothing, if the store is older than the last anchor.
         """
@@ -298,6 +444,8 @@ class AnchorFile:
             if last is not None:
                 check_anchor(store, last)
             anchor = take_anchor(store)
+            if key is not None:
+                anchor = anchor.sign(key, at)
             file.truncate(len(_whole(written)))  # lines are ASCII
             file.write(anchor.text + "\n")
             file.flush()
@@ -335,11 +483,21 @@ class HeadMark:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def read(self) -> Anchor | None:
+        """Return the heads that were last written, or None."""
+        if not self._path.exists():
+            return None
+        return Anchor.of(self._path.read_text(encoding="ascii"))
+
+    def forget(self) -> None:
+        """Remove the file: an owner has charged what the store has forgotten."""
+        self._path.unlink(missing_ok=True)
+
     def check(self, store: Store) -> None:
         """Raise `LedgerBroken` if ``store`` is older than the one this folder last used."""
-        if not self._path.exists():
+        written = self.read()
+        if written is None:
             return
-        written = Anchor.of(self._path.read_text(encoding="ascii"))
         try:
             check_anchor(store, written)
         except LedgerBroken as older:

@@ -17,7 +17,7 @@ grows as the store becomes slower.
 from collections import deque
 from collections.abc import Sequence
 from threading import Event, Lock
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from tacit.errors import StoreFailed
 from tacit.ledger.charge import Charge, StoredRelease
@@ -35,6 +35,35 @@ LONGEST_WAIT = 60
 """Seconds for which a thread waits until a group takes what it wants to write."""
 
 Written = Charge | StoredRelease
+
+
+class ChargeGate(Protocol):
+    """Something that counts charges, and lets them wait while it falls behind."""
+
+    def admit(self, charges: int) -> None:
+        """Wait until so many charges may be written, or raise an error; then count them."""
+        ...
+
+    def settle(self, charges: int) -> None:
+        """Count charges that were admitted as written, or as given up."""
+        ...
+
+    def note(self) -> None:
+        """Count an entry other than a charge, such as an act of an owner; it never waits."""
+        ...
+
+
+class OpenGate:
+    """A gate that lets every charge pass: the ledger has no anchors."""
+
+    def admit(self, charges: int) -> None:
+        """Let the charges pass."""
+
+    def settle(self, charges: int) -> None:
+        """Count nothing."""
+
+    def note(self) -> None:
+        """Count nothing."""
 
 
 class Waiting:
@@ -90,8 +119,9 @@ class Committer:
     that nothing was written.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, gate: ChargeGate | None = None) -> None:
         self._store = store
+        self._gate = gate or OpenGate()
         self._start()
 
     def _start(self) -> None:
@@ -125,7 +155,7 @@ class Committer:
         if leads:
             self._lead()
         if mine.by_itself:
-            return member.alone(self._store)
+            return self._alone(member)
         if isinstance(mine.outcome, BaseException):
             raise mine.outcome
         return cast("Written", mine.outcome)
@@ -203,12 +233,20 @@ class Committer:
         if len(group) == 1:
             return 0
         members = [waiting.member for waiting in group]
+        admitted = 0
         try:
             with self._store.writing() as work:
                 results = write_group(work, members)
+                # before the commit and not before the group, so that an anchor of the group
+                # before can be written while the statements of this one run
+                charges = sum(isinstance(each, Charge) for each in results)
+                self._gate.admit(charges)
+                admitted = charges
         except Exception:  # noqa: BLE001 - whose error it is shows when each is written alone
             # Nothing was written, or that is not known: written alone, each member finds out.
             return 0
+        finally:
+            self._gate.settle(admitted)
         for waiting, result in zip(group, results, strict=False):
             waiting.settle(result)
         return len(results)
@@ -217,8 +255,18 @@ class Committer:
         """Write one member alone; return False if the store does not respond."""
         outcome: Any
         try:
-            outcome = waiting.member.alone(self._store)
+            outcome = self._alone(waiting.member)
         except Exception as error:  # noqa: BLE001 - it is raised in the thread that waits
             outcome = error
         waiting.settle(outcome)
         return not isinstance(outcome, StoreFailed)
+
+    def _alone(self, member: Member) -> Written:
+        """Write one member in a unit of work of its own."""
+        if not isinstance(member, ChargeWriting):
+            return member.alone(self._store)
+        self._gate.admit(1)
+        try:
+            return member.alone(self._store)
+        finally:
+            self._gate.settle(1)

@@ -23,6 +23,7 @@ from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tacit.errors import LedgerBroken
+from tacit.ledger.chain_acts import Checkpointed, Restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +376,8 @@ Act = (
     | Frozen
     | Thawed
     | CapLowered
+    | Checkpointed
+    | Restored
     | Proposed
     | Approved
     | ProposalWithdrawn
@@ -408,6 +411,8 @@ ACTS: dict[str, type[Act | Decision]] = {
     "inherited": Inherited,
     "frozen": Frozen,
     "thawed": Thawed,
+    "checkpointed": Checkpointed,
+    "restored": Restored,
     "proposed": Proposed,
     "approved": Approved,
     "proposal withdrawn": ProposalWithdrawn,

@@ -29,8 +29,9 @@ from tacit.ledger.budget import (
     status_within,
     write_least,
 )
-from tacit.ledger.chain import ALL_TIME, MARKS, append, hold, walk
+from tacit.ledger.chain import ALL_TIME, MARKS, append, hold
 from tacit.ledger.charge import LONGEST_NAME, NO_LIMIT, NO_UNITS, Units, is_name
+from tacit.ledger.checkpoints import current_book
 from tacit.ledger.declarations import (
     Declaration,
     Numbered,
@@ -63,8 +64,7 @@ from tacit.ledger.proposals import (
     waiting_within,
     withdraw_replaced,
 )
-from tacit.ledger.verify import verify
-from tacit.store import Store, Work
+from tacit.store import SigningKey, Store, Work
 from tacit.store.tables import budgets, members, owners, proposals
 
 _OPEN = insert(budgets)
@@ -106,18 +106,26 @@ _POPULATIONS = select(budgets.c.population).order_by(budgets.c.population)
 
 
 @contextmanager
-def governing(store: Store, signed: acts.Signature) -> Iterator["Governing"]:
-    """Open a unit of work for the acts of one owner: all of them are recorded, or none."""
+def governing(
+    store: Store, signed: acts.Signature, key: SigningKey | None = None
+) -> Iterator["Governing"]:
+    """Open a unit of work for the acts of one owner: all of them are recorded, or none.
+
+    Chains are read from the newest checkpoints that ``key`` signed.
+    """
     with store.writing() as work:
-        yield Governing(work, signed)
+        yield Governing(work, signed, key)
 
 
 class Governing:
     """The acts of one owner within a unit of work, and the state of the ledger before them."""
 
-    def __init__(self, work: Work, signed: acts.Signature) -> None:
+    def __init__(
+        self, work: Work, signed: acts.Signature, key: SigningKey | None = None
+    ) -> None:
         self._work = work
         self._signed = signed
+        self._key = key
         self._opened: set[str] = set()
 
     @property
@@ -152,9 +160,9 @@ class Governing:
         """Return the proposals that wait for a second owner, by number."""
         return waiting_within(self._work, population, self._signed.at)
 
-    def book(self, population: str) -> Book:
-        """Verify a population's whole chain, and return the state that it adds up to."""
-        return verify(population, walk(self._work, population))
+    def current_book(self, population: str) -> Book:
+        """Verify a chain from its newest checkpoint, and return what it adds up to."""
+        return current_book(self._work, population, self._key)
 
     # ---------------------------------------------------------- acts
 
@@ -433,8 +441,8 @@ class Governing:
         row = find_budget(self._work, population)
         for name in sorted(holders):
             _check_heir(row, find_budget(self._work, name), population, name)
-        heir, signed = self.book(population), self._signed
-        books = [self.book(name) for name in sorted(holders)]
+        heir, signed = self.current_book(population), self._signed
+        books = [self.current_book(name) for name in sorted(holders)]
         all_seen = heir.looked == heir.marks
         for source, (units, troubles) in owed_by_source(heir, books).items():
             late, failed, retried = troubles

@@ -30,7 +30,7 @@ from tacit.ledger.charge import NO_UNITS, Charge, ChargeRequest, StoredRelease, 
 from tacit.ledger.charge_rows import act_of, kept_row, offer_row, place_row, request_row
 from tacit.ledger.entries import Act, AnswerStored, Entry, encode_act, follow
 from tacit.ledger.group_quotas import count_for_many
-from tacit.store import Store, Work
+from tacit.store import Store, Work, check_continues
 from tacit.store.tables import answers, requests
 
 _PLACE = insert(answers)
@@ -264,7 +264,8 @@ def _take_numbers(work: Work, population: str, plain: _Prefix) -> _Chain:
         place = reserve.spend(work, {**taken, **asked})
     if place is None:
         raise errors.Conflict("The group does not fit, and nothing was written; try again.")
-    last, head, *incidents = place
+    last, head, found, *incidents = place
+    check_continues(work, population, last - tally.entries, head, found)
     counted = dict(zip(("missed", "failed", "retried"), incidents, strict=False))
     return _Chain(population, last - tally.entries, head, tally.budget._replace(**counted))
 

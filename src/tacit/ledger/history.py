@@ -26,6 +26,7 @@ from tacit.errors import InvalidValue
 from tacit.ledger import entries as acts
 from tacit.ledger.budget import BudgetRow, find_budget
 from tacit.ledger.chain import PAGE
+from tacit.ledger.chain_acts import Checkpointed, Restored
 from tacit.ledger.charge import MOST, Units
 from tacit.numeric import exact, plain
 from tacit.render import html, safe
@@ -62,6 +63,8 @@ KINDS: dict[type, str] = {
     acts.Inherited: "inheritance",
     acts.Frozen: "freeze",
     acts.Thawed: "thaw",
+    Checkpointed: "checkpoint",
+    Restored: "restore",
     acts.CapLowered: "cap",
     acts.Proposed: "proposal",
     acts.Approved: "approval",
@@ -69,7 +72,7 @@ KINDS: dict[type, str] = {
 }
 """The kind of each entry in a history. An act that is not listed has its stored name."""
 
-COMPLETING = frozenset({"answer", "state"})
+COMPLETING = frozenset({"answer", "state", "checkpoint"})
 """Kinds that have a line only if they are asked for."""
 
 NAMES = {
@@ -432,7 +435,7 @@ class _LineWriter:
     def line(self, seq: int, act: acts.Act, kind: str) -> HistoryLine:
         """Return the line of an entry."""
         cost = None
-        if isinstance(act, acts.Charged | acts.Inherited):
+        if isinstance(act, acts.Charged | acts.Inherited | Restored):
             cost = Units(act.amount, act.delta).loss(self._measure)
         return HistoryLine(
             seq,
@@ -541,6 +544,10 @@ def _words(act: acts.Act, shown: Amounts, total: Amounts, measure: Measure) -> s
             return "all charges stopped"
         case acts.Thawed():
             return "charges allowed again"
+        case Checkpointed():
+            return f"state {act.state[:SHORT]}"
+        case Restored():
+            return f"an older copy was restored; entry {act.place} is lost"
         case acts.CapLowered():
             why = f": {act.reason}" if act.reason else ""
             return f"lower the cap to {total(act.amount, act.delta)}{why}"

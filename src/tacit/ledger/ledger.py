@@ -6,8 +6,8 @@ and failed charges, `govern` for the acts of owners, `verify` for checks.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from datetime import date, datetime
 from itertools import islice
@@ -28,7 +28,16 @@ from tacit.ledger.charge import (
     binding_of,
     utc_day,
 )
-from tacit.ledger.committer import Committer
+from tacit.ledger.checkpoints import (
+    EVERY,
+    checkpoints_in,
+    current_book,
+    resume_book,
+    verify_since_checkpoint,
+    write_checkpoint,
+    write_if_due,
+)
+from tacit.ledger.committer import ChargeGate, Committer, OpenGate
 from tacit.ledger.declarations import (
     UNNUMBERED,
     Declaration,
@@ -53,6 +62,7 @@ from tacit.ledger.lease import LeaseState, extend_leases, is_charged, lease_stat
 from tacit.ledger.populations import owners_of
 from tacit.ledger.quotas import HolderStatus
 from tacit.ledger.reserve import ATTEMPTS, Numbers, enter
+from tacit.ledger.restored import Difference, charge_difference
 from tacit.ledger.sealed_states import Decide, take_turn
 from tacit.ledger.unanswered import (
     Mark,
@@ -64,10 +74,10 @@ from tacit.ledger.unanswered import (
     retry,
     unreviewed_incidents,
 )
-from tacit.ledger.verify import ChainVerdict, verify, verify_store
+from tacit.ledger.verify import ChainVerdict, verify
 from tacit.numeric import Number, exact
 from tacit.numeric.entropy import fresh_bytes
-from tacit.store import States, Store
+from tacit.store import SigningKey, States, Store
 
 Clock = Callable[[], int]
 """Milliseconds since 1970.
@@ -91,21 +101,27 @@ class Ledger:
 
     Guarantee: the sum of charges never exceeds a cap or a quota, however many analysts ask at
     once. A returned `Charge` is durable. Every answer has a charge and is stored once. A store
-    that is older than ``anchor`` is refused.
+    that is older than ``anchor`` is refused. A ``gate`` counts charges, and makes them wait
+    while anchors are behind (`tacit.ledger.anchor_keeper`). With a ``key``, chains are read
+    from the checkpoints that it signed (`tacit.ledger.checkpoints`).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a store, and what watches it
         self,
         store: Store,
         *,
         anchor: Anchor | None = None,
         clock: Clock = wall_clock,
         declarations: Declarations = UNNUMBERED,
+        gate: ChargeGate | None = None,
+        key: SigningKey | None = None,
     ) -> None:
         if anchor is not None:
             check_anchor(store, anchor)
         self._store = store
-        self._committer = Committer(store)
+        self._gate = gate or OpenGate()
+        self._key = key
+        self._committer = Committer(store, self._gate)
         self._clock = clock
         self._declarations = declarations
         self._epochs: dict[tuple[str, int], dict[str, int]] = {}
@@ -156,12 +172,16 @@ class Ledger:
         """Charge ``question`` and store its answer in one unit of work (`reserve.enter`)."""
         nonce = fresh_bytes(NONCE_BYTES)
         now = self._clock()
-        return self._charge_under_declarations(
-            question,
-            lambda numbers: enter(
-                self._store, question, body, nonce=nonce, now=now, numbers=numbers
-            ),
-        )
+        self._gate.admit(1)
+        try:
+            return self._charge_under_declarations(
+                question,
+                lambda numbers: enter(
+                    self._store, question, body, nonce=nonce, now=now, numbers=numbers
+                ),
+            )
+        finally:
+            self._gate.settle(1)
 
     def _charge_under_declarations(
         self, question: ChargeRequest, charge: Callable[[Numbers], Paid]
@@ -230,17 +250,21 @@ class Ledger:
     def miss(self, charge: Charge) -> None:
         """Record that ``charge`` missed its deadline; nothing is charged before a review."""
         miss(self._store, charge, self._clock())
+        self._gate.note()
 
     def fail(self, charge: Charge) -> StoredRelease | None:
         """Record that ``charge`` failed for good; nothing is charged before an owner's review.
 
         If the answer was stored after all, return it and record nothing.
         """
-        return fail(self._store, charge, self._clock())
+        found = fail(self._store, charge, self._clock())
+        self._gate.note()
+        return found
 
     def retry(self, charge: Charge) -> None:
         """Record that ``charge`` failed before any noise was drawn, and is retried."""
         retry(self._store, charge, self._clock())
+        self._gate.note()
 
     def park(self, charge: Charge) -> None:
         """Suspend ``charge`` while its engine is unreachable; the same question resumes it."""
@@ -248,7 +272,9 @@ class Ledger:
 
     def look(self, population: str, *, by: str) -> tuple[Mark, ...]:
         """Record that an owner reviewed all late and failed answers, and return them."""
-        return look(self._store, population, self._sign(by))
+        seen = look(self._store, population, self._sign(by))
+        self._gate.note()
+        return seen
 
     def unreviewed_incidents(self, population: str) -> tuple[Mark, ...]:
         """Return the late, failed and retried charges since an owner's last review."""
@@ -351,9 +377,33 @@ class Ledger:
         with self._store.reading() as work:
             return reserve.was_charged(work, principal, binding)
 
-    def verify(self, population: str, anchor: Anchor | None = None) -> ChainVerdict:
-        """Verify the whole chain of a population; `LedgerBroken` names the wrong entry."""
-        return verify_store(self._store, population, anchor)
+    def verify(
+        self, population: str, anchor: Anchor | None = None, *, from_the_start: bool = False
+    ) -> ChainVerdict:
+        """Verify the chain of a population; `LedgerBroken` names the wrong entry.
+
+        The chain is read from its newest checkpoint, or ``from_the_start``.
+        """
+        key = None if from_the_start else self._key
+        verdict, book = verify_since_checkpoint(self._store, population, anchor, key)
+        write_if_due(self._store, book, self._key, self._clock(), compared=True)
+        return verdict
+
+    def write_checkpoint(
+        self, population: str, rest: Callable[[float], None] = lambda _: None
+    ) -> bool:
+        """Verify a chain from its newest checkpoint, and write one if enough was read.
+
+        ``rest`` is called with the seconds that each part took. Return whether one was written.
+        """
+        with self._store.looking() as work:
+            last = checkpoints_in(work).get(population, 0)
+        if self._key is None or self.chain_ends().get(population, 0) - last < EVERY:
+            return False
+        with self._store.reading() as work:
+            book = resume_book(work, population, self._key)
+        now = self._clock()
+        return write_checkpoint(self._store, book, self._key, now, rest) is not None
 
     def populations(self) -> tuple[str, ...]:
         """Return the names of all populations that have a budget."""
@@ -364,15 +414,28 @@ class Ledger:
         return {head.population: head.seq for head in take_anchor(self._store).heads}
 
     def book(self, population: str) -> Book:
-        """Verify a population's chain, and return its state: quotas, owners, declarations."""
+        """Verify a chain from its first entry, and return all that it adds up to."""
         with self._store.reading() as work:
             return verify(population, walk(work, population))
 
+    def current_book(self, population: str) -> Book:
+        """Verify a chain from its newest checkpoint, and return what it adds up to.
+
+        Of requests and stored answers, the book has those after the checkpoint only.
+        """
+        with self._store.reading() as work:
+            book = current_book(work, population, self._key)
+        write_if_due(self._store, book, self._key, self._clock())
+        return book
+
     # ---------------------------------------------------------- governance
 
-    def governing(self, *, by: str) -> AbstractContextManager[Governing]:
+    @contextmanager
+    def governing(self, *, by: str) -> Iterator[Governing]:
         """Open a unit of work for several acts of one owner: all are recorded, or none."""
-        return governing(self._store, self._sign(by))
+        with governing(self._store, self._sign(by), self._key) as acts:
+            yield acts
+        self._gate.note()
 
     def open_budget(
         self, population: Population, budget: Budget, owners: tuple[str, ...], *, by: str
@@ -494,6 +557,10 @@ class Ledger:
         """Stop all charges about a population, at once and at every server."""
         with self.governing(by=by) as acts:
             return acts.freeze(population)
+
+    def charge_difference(self, anchor: Anchor, *, by: str) -> tuple[Difference, ...]:
+        """Charge, as an owner, what this restored ledger has forgotten since ``anchor``."""
+        return charge_difference(self._store, anchor, self._sign(by))
 
     def thaw(self, population: str, *, by: str) -> Entry:
         """Allow charges about a population again."""

@@ -40,7 +40,7 @@ from tacit.ledger.charge import (
 )
 from tacit.ledger.charge_rows import act_of, kept_row, offer_row, place_row, request_row
 from tacit.ledger.entries import AnswerStored, Charged, Entry, decode_act, encode_act
-from tacit.store import Store, Work
+from tacit.store import Store, Work, check_continues, check_end
 from tacit.store.tables import answers, entries, requests, subjects
 
 ATTEMPTS = 100
@@ -460,11 +460,13 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     asked = {"amount": cost.amount, "delta": cost.delta, "declaration": declaration}
     place = spend(work, {"at": name, "smallest": cost.amount, "entries": 1, **asked})
     if place is None:
+        check_end(work, name)
         found = find_budget(work, name)
         if at_least(cost, found.least_amount) != cost:
             raise errors.Conflict("The least price was raised at the same time; try again.")
         raise found.refusal(name, cost, declaration)
-    seq, previous, missed, failed, retried = place
+    seq, previous, found_hash, missed, failed, retried = place
+    check_continues(work, name, seq - 1, previous, found_hash)
     record = budget._replace(missed=missed, failed=failed, retried=retried).record
     # read the groups and quotas now: before the update locked the row they could change
     holders = count_for_all(work, name, question.principal, cost, budget)
@@ -472,13 +474,19 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     return write(work, name, seq, previous, encode_act(act)), record
 
 
-def spend(work: Work, asked: Mapping[str, object]) -> tuple[int, bytes, int, int, int] | None:
+Place = tuple[int, bytes, bytes | None, int, int, int]
+
+
+def spend(work: Work, asked: Mapping[str, object]) -> Place | None:
     """Run `SPEND`; return the last number taken, the head before it, and the incidents.
 
-    Return None if the cost was not spent.
+    The head is that of the budget, and that of the chain. Return None if the cost was not
+    spent.
     """
     place = work.one(SPEND, asked)
-    return None if place is None else (place[0], place[1], place[2], place[3], place[4])
+    if place is None:
+        return None
+    return (place[0], place[1], place[2], place[3], place[4], place[5])
 
 
 def cost_of_event(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units, str]:

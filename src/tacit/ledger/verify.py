@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select
@@ -25,7 +26,7 @@ from tacit.errors import InvalidValue, LedgerBroken
 from tacit.ledger import entries as acts
 from tacit.ledger.book import Book
 from tacit.ledger.budget import BudgetRow, find_budget, least_amount
-from tacit.ledger.chain import ALL_TIME, Anchor, head_of, row_of, walk
+from tacit.ledger.chain import ALL_TIME, Anchor, Head, head_of, row_of, state_of, walk
 from tacit.ledger.charge import NO_INCIDENTS, NO_LIMIT, NO_UNITS, Units, binding_of, receipt_of
 from tacit.ledger.populations import holdings_of, owners_of
 from tacit.ledger.reserve import all_stored, stored_body
@@ -158,6 +159,13 @@ Limits = dict[str, tuple[Units, Units]]
 
 def compare(work: Work, book: Book) -> None:
     """Raise `LedgerBroken` if the store's tables differ from the totals of the chain."""
+    compare_totals(work, book)
+    compare_rows(work, book)
+    compare_unanswered(work, book)
+
+
+def compare_totals(work: Work, book: Book) -> None:
+    """Raise `LedgerBroken` if sums, quotas, owners or tables differ from those of the chain."""
     row = find_budget(work, book.population)
     head = head_of(work, book.population)
     if row != budget_in(book) or head != (book.seq, book.head):
@@ -173,16 +181,30 @@ def compare(work: Work, book: Book) -> None:
     _compare_government(work, book)
     if holdings_of(work, book.population) != book.holdings:
         raise book.entry_error("the store's list of tables is not the list in the chain")
-    for (principal, request), binding in book.requests.items():
+
+
+def compare_rows(work: Work, book: Book, done: tuple[int, int] = (0, 0)) -> tuple[int, int]:
+    """Raise `LedgerBroken` if a request or an answer that ``book`` has read is not stored.
+
+    ``done`` are the numbers of requests and answers that were compared before. Return those
+    that are compared now.
+    """
+    for (principal, request), binding in islice(book.requests.items(), done[0], None):
         if work.one(_BINDING_OF_REQUEST, {"who": principal, "key": request}) != (binding,):
             raise book.entry_error(
                 "a charged request is missing in the store, or differs there"
             )
-    for release, answer in book.kept.items():
+    for release, answer in islice(book.kept.items(), done[1], None):
         body = stored_body(work, release)
         if body is None or sha256(body).digest() != answer:
             raise book.entry_error("a stored answer is not the one in the chain")
-    for release in set(book.unanswered.values()) - book.kept.keys():
+    return len(book.requests), len(book.kept)
+
+
+def compare_unanswered(work: Work, book: Book) -> None:
+    """Raise `LedgerBroken` if an answer is stored that is not in the chain, which has ended."""
+    unanswered = {key for seq, key in book.unanswered.items() if seq >= book.since}
+    for release in unanswered - book.kept.keys():
         if stored_body(work, release) is not None:
             raise book.entry_error("an answer is stored that is not in the chain")
 
@@ -254,34 +276,44 @@ class ChainVerdict:
     cap: Loss
     anchored: bool
     conversion_delta: Fraction = Fraction(0)
+    since: int = 0
+    """Number of the checkpoint from which the chain was read; 0 for a walk from its start."""
 
     def __str__(self) -> str:
         against = "and match the anchor" if self.anchored else "(no anchor was given)"
         delta = self.conversion_delta
         spent, cap = show_loss(self.spent, delta), show_loss(self.cap, delta)
-        return (
-            f"{self.population}: {self.entries} entries are consistent {against}; "
-            f"{spent} of {cap} is spent."
-        )
+        read = f"{self.entries} entries"
+        if self.since:
+            read += f", read from the checkpoint in entry {self.since},"
+        return f"{self.population}: {read} are consistent {against}; {spent} of {cap} is spent."
 
 
 def verify(
-    population: str, entries: Iterable[acts.Entry], anchor: Anchor | None = None
+    population: str,
+    entries: Iterable[acts.Entry],
+    anchor: Anchor | None = None,
+    book: Book | None = None,
 ) -> Book:
     """Verify a chain: every hash, every rule and the anchor. Return its book.
+
+    ``entries`` begin with the first one, or with the checkpoint that ``book`` is resumed from.
 
     Guarantee: with an anchor that is later than an entry, every change, removal or move of that
     entry is detected, up to a collision of SHA-256. Without an anchor, a chain that was cut off
     at its end, or rewritten as a whole, is not detected.
     """
-    book = Book(population)
+    book = Book(population) if book is None else book
     head = anchor.head(population) if anchor else None
+    fault: LedgerBroken | None = None
     for entry in entries:
         book.read(entry)
-        if head is not None and book.seq == head.seq and book.head != head.hash:
-            raise book.entry_error("the entry differs from the entry that was anchored")
+        if head is not None and book.seq == head.seq:
+            fault = _compare_head(book, head)
     if head is not None and book.seq < head.seq:
-        raise book.entry_error(f"the chain ends here, but entry {head.seq} was anchored")
+        fault = book.entry_error(f"the chain ends here, but entry {head.seq} was anchored")
+    if fault is not None and head is not None and head.hash.hex() not in book.lost:
+        raise fault
     if book.opened is None:
         raise LedgerBroken(
             f"The chain of {population!r} has no entries. Restore the ledger from a backup."
@@ -289,21 +321,36 @@ def verify(
     return book
 
 
+def _compare_head(book: Book, head: Head) -> LedgerBroken | None:
+    """Return the error for a book that is at the anchored entry and differs; None otherwise."""
+    if book.head != head.hash:
+        return book.entry_error("the entry differs from the entry that was anchored")
+    if head.spent is not None and book.spent != head.spent:
+        return book.entry_error("the sum of charges differs from the sum that was anchored")
+    return None
+
+
 def verify_store(store: Store, population: str, anchor: Anchor | None = None) -> ChainVerdict:
-    """Verify the chain of one population, and the store's tables against it."""
+    """Verify the whole chain of one population, and the store's tables against it."""
     with store.reading() as work:
         book = verify(population, walk(work, population), anchor)
         compare(work, book)
+    return verdict_on(book, anchor)
+
+
+def verdict_on(book: Book, anchor: Anchor | None) -> ChainVerdict:
+    """Return the summary of a verified chain."""
     measure = Measure(book.opened.measure) if book.opened else Measure.PURE
-    anchored = anchor is not None and anchor.head(population) is not None
+    anchored = anchor is not None and anchor.head(book.population) is not None
     return ChainVerdict(
-        population,
+        book.population,
         book.seq,
         book.head,
         book.spent.loss(measure),
         book.cap.loss(measure),
         anchored,
         Fraction(book.opened.conversion_delta) if book.opened else Fraction(0),
+        book.since,
     )
 
 
@@ -438,9 +485,7 @@ def _restore_book(work: Work, book: Book, chain: list[acts.Entry]) -> None:
     }
     work.run(_BUDGET, budget)
     for entry in chain:
-        act = acts.decode_act(entry.body)
-        state = act.state if isinstance(act, acts.StateSealed) else None
-        work.run(_ENTRY, row_of(entry, state))
+        work.run(_ENTRY, row_of(entry, state_of(acts.decode_act(entry.body))))
     for owner in book.owners:
         work.run(_OWNER, {"population": name, "owner": owner})
     for holder, (cap, spent) in limits_in(book).items():

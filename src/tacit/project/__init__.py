@@ -4,6 +4,7 @@ Tables, populations, budgets, engines and server settings are read here, and fau
 reported with their line.
 """
 
+from tacit.project.anchors import AnchorSettings
 from tacit.project.document import Fault, ProjectText, TomlEntry
 from tacit.project.engines import (
     ENVIRONMENT,
@@ -70,6 +71,7 @@ __all__ = [
     "USUAL",
     "AddressRule",
     "Allowance",
+    "AnchorSettings",
     "CopyPlace",
     "CopyPlan",
     "EngineAddress",

@@ -14,6 +14,7 @@ from tacit.core import Column, StoredAs
 from tacit.errors import TacitError
 from tacit.extras import normalised_name
 from tacit.numeric import plain
+from tacit.project.anchors import DRAFT
 from tacit.project.document import TomlEntry
 
 Plugins = Mapping[str, str]
@@ -267,6 +268,7 @@ def draft(
         f"owners = [{_text(owner)}]",
         f"# budget: tacit budget {population} --epsilon 3 --delta 1e-6",
     ]
+    lines += ["", *DRAFT]
     lines += ["", *(DELAYED if rule.fixed_plans else AT_A_DEADLINE)]
     for table, columns, unused in found:
         lines += ["", *_dataset(engine.name, population, table, columns)]

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from tacit.core import Catalog, Dataset, Link, PublicTable
 from tacit.errors import TacitError
+from tacit.project.anchors import AnchorSettings, anchors_of
 from tacit.project.document import Fault, ProjectText, TomlEntry
 from tacit.project.engines import (
     AddressRule,
@@ -235,7 +236,16 @@ def _issuer(entry: TomlEntry) -> Issuer:
 FILE = "tacit.toml"
 Table = TypeVar("Table", Dataset, PublicTable)
 
-SECTIONS = ("populations", "engines", "datasets", "public", "store", "server", "plugins")
+SECTIONS = (
+    "populations",
+    "engines",
+    "datasets",
+    "public",
+    "store",
+    "anchors",
+    "server",
+    "plugins",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +264,8 @@ class Project:
     """Tables whose copy is outdated and is not read, each with the reason."""
     plugins: Plugins = field(default_factory=dict)
     """The plug-ins that may be loaded: distributions, each with its version."""
+    anchors: AnchorSettings | None = None
+    """The place of the ledger's anchors; None if the file does not name one."""
 
     def files_of(self, engine: str) -> tuple[str, ...]:
         """Return the files with copies of the tables of ``engine``, each once."""
@@ -324,7 +336,10 @@ def _project(root: TomlEntry, rule_of: RuleOf) -> Project:
     serving = serving_of(sections["server"]) if "server" in sections else USUAL
     if serving.oidc is not None:
         check_grants(serving.oidc.grants, names["link"])
-    project = Project(catalog, engines, people, store, serving, plugins=plugins)
+    anchors = anchors_of(sections["anchors"]) if "anchors" in sections else None
+    project = Project(
+        catalog, engines, people, store, serving, plugins=plugins, anchors=anchors
+    )
     return _with_copies(root, project, rules)
 
 

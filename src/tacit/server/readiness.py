@@ -14,6 +14,7 @@ from contextlib import suppress
 from threading import Event, Thread
 
 from tacit.errors import LedgerBroken, TacitError
+from tacit.server.checkpoints import CheckpointWriter
 from tacit.server.current_curator import Current
 from tacit.server.refusal import SOON, Refusal, Refused, Told
 from tacit.session import Curator
@@ -46,6 +47,7 @@ class Readiness:
         self._ended = Event()
         self._rounds = 0
         self._threads: list[Thread] = []
+        self._checkpoints = CheckpointWriter(current)
 
     def parts(self) -> dict[str, bool]:
         """Return the state of each part; this waits for nothing."""
@@ -67,17 +69,19 @@ class Readiness:
         return parts
 
     def start(self) -> None:
-        """Start a thread that checks the store, and one that checks the workers."""
+        """Start threads that check the store and the workers, and write checkpoints."""
         for check in (self.check_store, self.check_workers):
             thread = Thread(
                 target=self._watch, args=(check,), name="tacit readiness", daemon=True
             )
             thread.start()
             self._threads.append(thread)
+        self._checkpoints.start()
 
     def close(self) -> None:
         """Stop the threads; nobody waits for a store that hangs."""
         self._ended.set()
+        self._checkpoints.close()
         for thread in self._threads:
             thread.join(PAUSE_SECONDS)
 
@@ -119,8 +123,10 @@ def _check_workers(curator: Curator) -> bool:
 
 
 def _is_anchored(curator: Curator) -> bool:
-    """Return whether the store has everything that the folder's anchor names."""
-    mark, store = curator.home.mark, curator.home.store
+    """Return whether the store has all that was anchored, and anchors can be written."""
+    mark, store, keeper = curator.home.mark, curator.home.store, curator.home.anchors
+    if keeper is not None and not keeper.is_current:
+        return False
     try:
         if mark is not None:
             mark.check(store)

@@ -26,6 +26,7 @@ from tacit.session.project import (
 )
 from tacit.session.question import Preview, Question
 from tacit.session.question_steps import PaidQuestion, Stage, paid_fit, paid_question
+from tacit.session.restore import charge_difference
 from tacit.session.served_time import engines_with_fixed_plans
 from tacit.session.session import Session
 from tacit.session.workers import alarm
@@ -48,6 +49,7 @@ __all__ = [
     "alarm",
     "apply_project",
     "budget_of",
+    "charge_difference",
     "datasets_without_profile",
     "dated_epochs_of",
     "engines_with_fixed_plans",

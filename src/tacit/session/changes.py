@@ -79,7 +79,7 @@ class LedgerReader(Protocol):
         """Return the status of a population's budget."""
         ...
 
-    def book(self, population: str) -> Book:
+    def current_book(self, population: str) -> Book:
         """Return the current state that the entries of a population's chain add up to."""
         ...
 
@@ -184,7 +184,7 @@ def changes_of(
     """Yield the changes of one population that ``ledger`` has not recorded."""
     name = people.population.name
     try:
-        status, book = ledger.status(name), ledger.book(name)
+        status, book = ledger.status(name), ledger.current_book(name)
     except UnknownName:
         budget = budget_of(people.budget)
         status, book = _unspent(name, budget), Book(name)
@@ -393,7 +393,7 @@ def _abandoned_populations(
     for other in ledger.populations():
         if other in named:
             continue
-        book = ledger.book(other)
+        book = ledger.current_book(other)
         taken = {wanted[each] for each, now in book.holdings.items() if now and each in wanted}
         if taken & public:
             raise InvalidValue(

@@ -15,9 +15,23 @@ from pathlib import Path
 from tacit.core import Catalog, Dataset, PublicTable
 from tacit.engines import CheckedEngine
 from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
-from tacit.ledger import ChainWitness, Declarations, HeadMark, LeaseKeeper, Ledger, Terms
+from tacit.ledger import (
+    AnchorKeeper,
+    AnchorPlace,
+    ChainWitness,
+    CommandPlace,
+    Declarations,
+    FilePlace,
+    FolderPlace,
+    HeadMark,
+    LeaseKeeper,
+    Ledger,
+    Terms,
+    remember_ends,
+    wall_clock,
+)
 from tacit.numeric.entropy import fresh_bytes
-from tacit.project import STORE, Project, ServerTime
+from tacit.project import STORE, AnchorSettings, Project, ServerTime
 from tacit.query import Pool, Tell, TimeWatch, nobody
 from tacit.session.engines import address_with_secret
 from tacit.session.workers import UninterruptibleWork
@@ -91,13 +105,21 @@ class LedgerFolder:
     """The ends of the chains when the folder of the sealing key was last used."""
     leases: LeaseKeeper = field(default_factory=LeaseKeeper, repr=False)
     """The keeper of the leases on answers that worker processes compute."""
+    signer: SigningKey | None = field(default=None, repr=False)
+    """The key that signs anchors and checkpoints."""
+    place: AnchorPlace | None = field(default=None, repr=False)
+    """The place of the anchors that the project file names."""
+    anchors: AnchorKeeper | None = field(default=None, repr=False)
+    """The keeper that writes anchors there."""
 
     def close(self) -> None:
-        """Write down where the chains end, and close the database."""
+        """Write down where the chains end, write an anchor, and close the database."""
         try:
             if self.mark is not None:
                 with suppress(StoreFailed, OSError):  # the previous mark stays
                     self.mark.move(self.store)
+            if self.anchors is not None:
+                self.anchors.close()
         finally:
             self.store.close()
 
@@ -108,21 +130,35 @@ class LedgerFolder:
     @classmethod
     def at(cls, folder: Path) -> "LedgerFolder":
         """Open the ledger in ``folder``; create both if needed, for the current user only."""
+        return cls._at(folder, None, checked=True)
+
+    @classmethod
+    def _at(cls, folder: Path, place: AnchorPlace | None, *, checked: bool) -> "LedgerFolder":
         private_folder(folder)
         store = open_sqlite(folder / "ledger.db")
         key = SealingKey.from_file(folder / "key")
-        return cls._open(store, key, HeadMark(folder / MARK))
+        return cls._open(store, key, HeadMark(folder / MARK), place, checked=checked)
 
     @classmethod
     def of(
-        cls, project: Project, folder: Path, environment: Mapping[str, str]
+        cls,
+        project: Project,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        checked: bool = True,
     ) -> "LedgerFolder":
         """Open the ledger of ``project``: in the store that it names, or else in ``folder``.
 
-        Machines that share a store must share the key of its states in ``TACIT_STATE_KEY``.
+        Machines that share a store must share the key of its states in ``TACIT_STATE_KEY``. The
+        ledger is compared with the newest anchor unless ``checked`` is false, for owners who
+        begin anchors or restore an old copy.
         """
+        place = None
+        if project.anchors is not None:
+            place = place_of_anchors(project.anchors, folder.parent)
         if project.store is None:
-            return cls.at(folder)
+            return cls._at(folder, place, checked=checked)
         mark = None
         if environment.get(VARIABLE):
             key = SealingKey.from_environment(environment)
@@ -130,18 +166,48 @@ class LedgerFolder:
             key = SealingKey.from_file(private_folder(folder) / "key")
             mark = HeadMark(folder / MARK)
         store = open_store(address_with_secret(project.store, STORE, environment))
-        return cls._open(store, key, mark)
+        return cls._open(store, key, mark, place, checked=checked)
 
     @classmethod
-    def _open(cls, store: Store, key: SealingKey, mark: HeadMark | None) -> "LedgerFolder":
-        """Return the ledger in ``store``; refuse a store that is older than its mark."""
+    def _open(
+        cls,
+        store: Store,
+        key: SealingKey,
+        mark: HeadMark | None,
+        place: AnchorPlace | None,
+        *,
+        checked: bool,
+    ) -> "LedgerFolder":
+        """Return the ledger in ``store``; refuse one that is older than its mark or anchor."""
+        keeper = None
         try:
-            if mark is not None:
+            if place is not None and checked:
+                keeper = AnchorKeeper(store, place, key.signer, wall_clock)
+                keeper.open()
+            if mark is not None and checked:
                 mark.check(store)
+            remember_ends(store)
         except BaseException:
             store.close()
             raise
-        return cls(store, Ledger(store), States(store, key, ChainWitness()), mark)
+        return cls(
+            store,
+            Ledger(store, gate=keeper, key=key.signer),
+            States(store, key, ChainWitness()),
+            mark if checked else None,
+            signer=key.signer,
+            place=place,
+            anchors=keeper,
+        )
+
+
+def place_of_anchors(settings: AnchorSettings, folder: Path) -> AnchorPlace:
+    """Return the place of anchors that a project file in ``folder`` names."""
+    if settings.command:
+        return CommandPlace(settings.command, folder)
+    if settings.file is not None:
+        return FilePlace(folder / settings.file)
+    return FolderPlace(folder / (settings.folder or ""))
 
 
 def signing_key(place: Path) -> SigningKey:

@@ -57,7 +57,7 @@ def dated_epochs_of(file: Path, names: Sequence[str]) -> tuple[DatedEpoch, ...]:
     with project_and_ledger(file) as (project, home):
         times: dict[str, int] = {}
         for population in set(home.ledger.populations()):
-            times |= home.ledger.book(population).epochs
+            times |= home.ledger.current_book(population).epochs
     found = []
     for name in names:
         table = project.catalog.table(name)
@@ -151,7 +151,7 @@ class EpochMove:
         moving = tuple(each for each in before if each.label != self.label)
         with project_and_ledger(self.file) as (project, home):
             for population in home.ledger.populations():
-                used = home.ledger.book(population).epochs_ever
+                used = home.ledger.current_book(population).epochs_ever
                 for each in moving:
                     fact = epoch_fact(self._table_after(project, each.table))
                     if fact in used:

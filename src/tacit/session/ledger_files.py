@@ -32,7 +32,7 @@ KEY = "key"
 LEDGER = "ledger.db"
 
 
-class Restored(NamedTuple):
+class RestoredLedger(NamedTuple):
     """The verified books of a restored ledger, and how many sealed states were left out."""
 
     books: tuple[Book, ...]
@@ -57,7 +57,7 @@ def restore_ledger(
     *,
     into: Path | None = None,
     key: Path | None = None,
-) -> Restored:
+) -> RestoredLedger:
     """Restore the backup ``source``, and return what was restored.
 
     It is restored into the new folder ``into``, or else into the ledger of the project file at
@@ -103,11 +103,13 @@ def _key_of_project(
     return SealingKey.from_file(own) if has_own else None
 
 
-def _count_restored(backup: Backup, books: list[Book], key: SealingKey | None) -> Restored:
-    return Restored(tuple(books), 0 if key is not None else len(backup.states or ()))
+def _count_restored(
+    backup: Backup, books: list[Book], key: SealingKey | None
+) -> RestoredLedger:
+    return RestoredLedger(tuple(books), 0 if key is not None else len(backup.states or ()))
 
 
-def _restore_folder(backup: Backup, folder: Path, key: Path | None) -> Restored:
+def _restore_folder(backup: Backup, folder: Path, key: Path | None) -> RestoredLedger:
     check_is_empty(folder)
     if key is not None:
         _check_key(key)

@@ -281,14 +281,16 @@ def project_and_ledger(
     environment: Mapping[str, str] = os.environ,
     *,
     engines: bool = False,
+    checked: bool = True,
 ) -> Iterator[tuple[Project, LedgerFolder]]:
     """Open the project in a file, and its ledger; no engine is opened, and no plug-in loaded.
 
     With ``engines`` true the plug-ins of its engines are loaded, which opening them requires.
+    With ``checked`` false the ledger is not compared with its anchors.
     """
     file = Path(path)
     project = read_project(file) if engines else read_project_unloaded(file)
-    home = LedgerFolder.of(project, file.parent / FOLDER, environment)
+    home = LedgerFolder.of(project, file.parent / FOLDER, environment, checked=checked)
     try:
         yield project, home
     finally:

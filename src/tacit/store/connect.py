@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tacit.errors import InvalidValue, MissingExtra, StoreFailed
 from tacit.extras import how_to_install, is_installed
+from tacit.store.file_guard import FileGuard
 from tacit.store.store import SqlStore
 
 WAIT_SECONDS = 60
@@ -77,7 +78,8 @@ def open_sqlite(path: Path) -> SqlStore:
             connection.close()
             raise
 
-    return SqlStore(engine, write="BEGIN IMMEDIATE", read="BEGIN")
+    guard = FileGuard(path.absolute())
+    return SqlStore(engine, write="BEGIN IMMEDIATE", read="BEGIN", guard=guard)
 
 
 def _prepare(connection: Any, folder: Path) -> None:

@@ -22,17 +22,21 @@ from typing import Protocol, Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from sqlalchemy import bindparam, insert, select, update
 
 from tacit.errors import Conflict, InvalidValue, LedgerBroken, SecretMisuse
 from tacit.numeric.entropy import fresh_bytes
-from tacit.store.key_files import KEY_BYTES, decode_key, key_in
+from tacit.store.key_files import KEY_BYTES, SigningKey, decode_key, key_in
 from tacit.store.store import Store
 from tacit.store.tables import states
 from tacit.store.unit_of_work import Work
 
 VARIABLE = "TACIT_STATE_KEY"
 NONCE_BYTES = 12
+SIGNER = b"tacit signer of anchors and checkpoints 1"
+"""The purpose for which a signing key is derived from the sealing key."""
 
 
 class SealingKey:
@@ -47,7 +51,7 @@ class SealingKey:
         b'a salt'
     """
 
-    __slots__ = ("_cipher",)
+    __slots__ = ("_cipher", "signer")
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
@@ -55,6 +59,8 @@ class SealingKey:
                 f"A sealing key must have {KEY_BYTES} bytes, but {len(key)} were given."
             )
         self._cipher = AESGCM(key)
+        self.signer = SigningKey(_derive(key, SIGNER))
+        """The key that signs anchors and checkpoints: all machines of a store share it."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -93,6 +99,14 @@ class SealingKey:
             "A sealing key must not leave its process, so it is not pickled. Read the key "
             "again in the other process."
         )
+
+
+def _derive(key: bytes, purpose: bytes) -> bytes:
+    """Return another key for ``purpose``, from which ``key`` cannot be computed.
+
+    Reference: RFC 5869 (HKDF).
+    """
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=purpose).derive(key)
 
 
 # ------------------------------------------------------------------ states

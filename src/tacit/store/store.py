@@ -17,16 +17,18 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from tacit.errors import StoreFailed, TacitError
 from tacit.extras import later
 from tacit.numeric.entropy import forks
+from tacit.store.file_guard import FileGuard
 from tacit.store.unit_of_work import (
     DriverCursor,
     Prints,
+    SeenChains,
     Work,
     WriterLock,
     failure_of,
     is_fatal,
 )
 
-NEWEST = "0005"
+NEWEST = "0006"
 """The newest migration in `tacit.store.migrations.versions`."""
 
 
@@ -100,10 +102,18 @@ class Store(Protocol):
 
 
 class SqlStore:
-    """A store in a database of SQLAlchemy; see `tacit.store.connect`."""
+    """A store in a database of SQLAlchemy; see `tacit.store.connect`.
 
-    def __init__(self, engine: Engine, *, write: str, read: str) -> None:
+    A ``guard`` notices that the file of the database was deleted, replaced or cut short.
+    """
+
+    def __init__(
+        self, engine: Engine, *, write: str, read: str, guard: FileGuard | None = None
+    ) -> None:
         self._engine = engine
+        self._guard = guard
+        self.known = SeenChains()
+        """The ends of chains that this process has seen in this store."""
         self._write = write
         self._read = read
         self._home = forks.count
@@ -115,6 +125,8 @@ class SqlStore:
         try:
             with engine.connect() as connection:
                 migrate(connection, write)
+            if guard is not None:
+                guard.begin()
         except DBAPIError as error:
             engine.dispose()
             raise StoreFailed(
@@ -147,6 +159,8 @@ class SqlStore:
         With `NO_BEGIN`, the one statement that follows is a transaction of its own.
         """
         self._check_usable()
+        if self._guard is not None and statement == self._write:
+            self._guard.check(self.known, self._prints)
         seat = self._connect()
         cursor = seat[1]
         try:
@@ -154,7 +168,9 @@ class SqlStore:
                 cursor.execute(statement)
         except self._driver_error as error:
             raise self._translate(seat, error) from error
-        return seat, Work(cursor, self._prints)
+        work = Work(cursor, self._prints)
+        work.known = self.known
+        return seat, work
 
     def end(self, seat: Seat, error: BaseException | None, begun: str) -> None:
         """Commit the unit of work that ``begun`` began, or roll it back after an ``error``."""
@@ -196,6 +212,8 @@ class SqlStore:
         lost = self._engine.dialect.is_disconnect(error, connection.dbapi_connection, None)
         cursor.close()  # an open cursor would keep SQLite's connection open
         connection.invalidate()
+        if self._guard is not None:
+            self._guard.forget_log()
         self._broken |= is_fatal(error)
         return failure_of(error, lost=lost)
 
@@ -213,6 +231,8 @@ class SqlStore:
     def _drop_connections(self, *, close: bool) -> None:
         """Drop all connections; those of a parent process are not closed."""
         idle, self._idle = self._idle, deque()
+        if self._guard is not None:
+            self._guard.forget_log()  # the last connection that closes deletes it
         if close:
             for connection, _ in idle:
                 connection.close()
@@ -227,7 +247,7 @@ class UnitOfWork:
     It is a class and not a generator, which would be measurably slower for a short charge.
     """
 
-    __slots__ = ("_begin", "_seat", "_store", "_turn", "_turns")
+    __slots__ = ("_begin", "_seat", "_store", "_turn", "_turns", "_work")
 
     def __init__(self, store: SqlStore, begin: str, turns: WriterLock | None = None) -> None:
         self._store = store
@@ -237,15 +257,19 @@ class UnitOfWork:
     def __enter__(self) -> Work:
         self._turn = self._turns.take() if self._turns else None
         try:
-            self._seat, work = self._store.begin(self._begin)
+            self._seat, self._work = self._store.begin(self._begin)
         except BaseException:
             self._release()
             raise
-        return work
+        return self._work
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         try:
             self._store.end(self._seat, error, self._begin)
+            if error is None and self._work.written:
+                self._store.known.ends.update(
+                    self._work.written
+                )  # while this writer has its turn
         finally:
             self._release()
 

@@ -165,6 +165,9 @@ holdings = Table(
 )
 """The physical tables that each population has (``current`` is 1) or once had (0)."""
 
+checkpoints = Table("checkpoints", metadata, _key("population"), _count("seq"), _text("state"))
+"""The state of each chain at its newest checkpoint, whose hash is in the chain."""
+
 states = Table("states", metadata, _key("name"), _count("version"), _blob("sealed"))
 """Encrypted private state: salts, the noise of streams, thresholds of holdouts."""
 

@@ -6,7 +6,7 @@ several times as long as the transaction.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from threading import Lock
 from typing import Any, Protocol
@@ -22,6 +22,18 @@ Row = tuple[Any, ...]
 
 Values = Mapping[str, object]
 """The parameters of a statement, by name."""
+
+ChainEnds = dict[str, tuple[int, bytes]]
+"""The number and the hash of the last entry of each population's chain."""
+
+
+@dataclass(slots=True)
+class SeenChains:
+    """The ends and the first entries of the chains that a process has seen in a store."""
+
+    ends: ChainEnds = field(default_factory=dict)
+    firsts: dict[str, bytes] = field(default_factory=dict)
+    """The hash of each chain's first entry, which differs from that of any other ledger."""
 
 
 class DriverCursor(Protocol):
@@ -99,13 +111,19 @@ class Work:
 
     Statements run on the driver's cursor, because a charge has about ten of them, and running
     each through SQLAlchemy costs several times the transaction (ADR 21).
+
+    ``known`` is what this process has seen of the chains, and ``written`` are the ends that
+    this unit of work has written. When it commits, the store adds them to what is known, so
+    that the next writer notices a database that was put back (`tacit.store.continuity`).
     """
 
-    __slots__ = ("_cursor", "_prints")
+    __slots__ = ("_cursor", "_prints", "known", "written")
 
     def __init__(self, cursor: DriverCursor, prints: Prints) -> None:
         self._cursor = cursor
         self._prints = prints
+        self.known = SeenChains()
+        self.written: ChainEnds = {}
 
     def run(self, statement: ClauseElement, values: Values) -> int:
         """Run a statement, and return the number of rows that it wrote."""

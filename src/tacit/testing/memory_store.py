@@ -20,7 +20,7 @@ from sqlalchemy import StaticPool, create_engine
 from sqlalchemy.dialects.sqlite import dialect
 
 from tacit.errors import StoreFailed
-from tacit.store import PRAGMAS, Prints, Work, failure_of, migrate
+from tacit.store import PRAGMAS, Prints, SeenChains, Work, failure_of, migrate
 
 PAGE_BYTES = 1024
 """The page size; small pages make small copies. An empty store has about 50 pages."""
@@ -51,8 +51,10 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.image = _empty_image()
+        self.known = SeenChains()
         self._lock = Lock()
         self._writer = _connect(self.image)
+        self._work: Work | None = None
 
     def writing(self) -> "MemoryWriting":
         """Return a unit of work that writes; see `Store`."""
@@ -60,11 +62,11 @@ class MemoryStore:
 
     def reading(self) -> "MemoryReading":
         """Return a unit of work that reads; see `Store`."""
-        return MemoryReading(self.image)
+        return MemoryReading(self.image, self.known)
 
     def looking(self) -> "MemoryReading":
         """Return a unit of work of one statement, which reads; see `Store`."""
-        return MemoryReading(self.image)
+        return MemoryReading(self.image, self.known)
 
     def close(self) -> None:
         """Close the writer's connection; a closed store opens again when it is used."""
@@ -77,7 +79,9 @@ class MemoryStore:
             raise StoreFailed("The store is busy, and nothing was written. Try again.")
         cursor = self._writer.cursor()
         cursor.execute(WRITE)
-        return Work(cursor, _prints)
+        self._work = Work(cursor, _prints)
+        self._work.known = self.known
+        return self._work
 
     def end(self, error: BaseException | None) -> None:
         """Commit the work, or undo it if it stopped with ``error``."""
@@ -85,6 +89,8 @@ class MemoryStore:
             if error is None:
                 self._writer.execute("COMMIT")
                 self.image = self._writer.serialize()
+                if self._work is not None:
+                    self.known.ends.update(self._work.written)
             elif self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
         except sqlite3.Error as fault:
@@ -114,15 +120,18 @@ class MemoryWriting:
 class MemoryReading:
     """A unit of work that reads a copy of the store, taken when the unit was made."""
 
-    __slots__ = ("_connection", "_image")
+    __slots__ = ("_connection", "_image", "_known")
 
-    def __init__(self, image: bytes) -> None:
+    def __init__(self, image: bytes, known: SeenChains) -> None:
         self._image = image
+        self._known = known
 
     def __enter__(self) -> Work:
         self._connection = _connect(self._image)
         self._connection.execute("PRAGMA query_only=ON").close()
-        return Work(self._connection.cursor(), _prints)
+        work = Work(self._connection.cursor(), _prints)
+        work.known = self._known
+        return work
 
     def __exit__(
         self, _: object, error: BaseException | None, __: TracebackType | None

@@ -142,7 +142,7 @@ def test_a_store_that_is_older_than_its_anchor_is_refused(
     with pytest.raises(LedgerBroken, match="ends before entry 4, which was anchored"):
         check_anchor(store, Anchor((Head("patients", 4, bytes(32)),)))
     with pytest.raises(
-        LedgerBroken, match="Entry 3 of 'patients' differs from the entry that was"
+        LedgerBroken, match="entry 3 of 'patients' differs from the entry that was"
     ):
         check_anchor(store, Anchor((Head("patients", 3, kept[1].hash),)))
 

@@ -23,6 +23,7 @@ class Parts:
                 ledger=SimpleNamespace(numbers=lambda: self._use("store")),
                 mark=SimpleNamespace(check=lambda _: self._use("anchor")),
                 store=None,
+                anchors=SimpleNamespace(is_current=True),
             ),
             pools={"warehouse": SimpleNamespace(replace_dead=lambda: not self.dead)},
         )
@@ -51,6 +52,9 @@ def test_each_part_is_told_apart() -> None:
     assert checked(parts) == {"store": True, "workers": False, "anchor": True}
     parts.fails["anchor"] = LedgerBroken("It is older.")
     assert checked(parts) == {"store": True, "workers": False, "anchor": False}
+    parts.fails.pop("anchor")
+    parts.curator.home.anchors.is_current = False  # no anchor can be written
+    assert checked(parts, 10)["anchor"] is False
     parts.fails["store"] = StoreFailed("It is away.")
     assert checked(parts)["store"] is False
 
