@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from asking import LEASE_MS, TENTH, answer, ask
+from signing import as_owner, key_of, write_signed_history
 
 from tacit.accounting.convert import to_approximate_dp
 from tacit.core.codec import decode_event
@@ -35,6 +36,7 @@ from tacit.ledger.checkpoints import write_checkpoint
 from tacit.ledger.declarations import AnyDeclaration, Declaration
 from tacit.ledger.entries import ACTS, Charged, OwnerAdded, OwnerRemoved, decode_act
 from tacit.ledger.ledger import Ledger
+from tacit.ledger.owner_acts import ActSigner, SignInsEnded, SignInsTrusted, sign_in_of
 from tacit.ledger.sealed_states import ChainWitness, state_hash
 from tacit.ledger.verify import export, read_export, restore, verify_export
 from tacit.store.connect import open_store
@@ -56,12 +58,14 @@ DATED = GOLDEN / "ledger-1-dated.jsonl"
 TEAMS = GOLDEN / "ledger-1-teams.jsonl"
 DELAYED = GOLDEN / "ledger-1-delayed.jsonl"
 CHECKED = GOLDEN / "ledger-2-checkpoints.jsonl"
+SIGNED = GOLDEN / "ledger-1-signed.jsonl"
 
 DECIDED = GOLDEN / "ledger-1-decided.jsonl"
 
 DECIDED_HEAD = "e4e0c96338773ff1"
 CHECKED_HEAD = "ea70ef82b7bf7168"
 TEAMS_HEAD = "1acc81b9bf22283b"
+SIGNED_HEAD = "343081287094d752"
 DATED_HEAD = "1844fc5f7500f228"
 NUMBERED_HEADS = ["ca0c76b6840f1bbd", "2a6519ec6ae53c28"]
 PEOPLE = PrivacyUnit("person")
@@ -297,6 +301,10 @@ def make_teams() -> None:
 
 def make_decided() -> None:
     """Write the golden file of proposals that lapse and are withdrawn, and of a lowered cap."""
+
+
+def make_signed() -> None:
+    """Write the golden file of owners with keys, a key that was replaced, and a sign-in."""
     with TemporaryDirectory() as folder:
         store = open_store(f"sqlite:///{folder}/ledger.db")
         ticks = count(1_767_225_600_000, 1000)
@@ -330,6 +338,16 @@ def make_checked() -> None:
         ledger.charge_difference(Anchor((lost,), at=2 * 10**12), by="olga")
         answer(ledger, ask("later", of=people))
         CHECKED.write_text("".join(export(store)))
+        write_signed_history(ledger)
+        server, omar = key_of("the server"), as_owner(ledger, "omar")
+        olga = ledger.signed_by(key_of("olga's second key"))
+        issuer = "https://id.clinic.example"
+        trusted = olga.propose("patients", SignInsTrusted(server.key, issuer), by="olga")
+        omar.approve("patients", trusted.seq, by="omar")
+        signed_in = ledger.signed_by(ActSigner(server.signing, sign_in_of(issuer, "a token")))
+        ended = olga.propose("patients", SignInsEnded(server.key), by="olga")
+        signed_in.approve("patients", ended.seq, by="omar")
+        SIGNED.write_text("".join(export(store)))
         store.close()
 
 
@@ -507,6 +525,19 @@ def test_a_golden_ledger_tells_a_checkpoint_and_a_restore(store: SqlStore) -> No
     assert list(export(store)) == lines
 
 
+def test_a_golden_ledger_tells_whose_keys_signed(store: SqlStore) -> None:
+    lines = SIGNED.read_text().splitlines(keepends=True)
+    (book,) = read(lines)
+    second = key_of("olga's second key").key
+    assert book.keys.current == {"olga": second, "omar": key_of("omar").key}
+    assert (book.keys.since, book.keys.trusted) == (4, {})
+    assert len(book.signatures.signed) == 16
+    assert book.head.hex()[:16] == SIGNED_HEAD
+    restore(store, lines)
+    assert list(export(store)) == lines
+    Ledger(store).verify("patients")
+
+
 def sampled() -> list[str]:
     return SAMPLED.read_text().splitlines(keepends=True)
 
@@ -531,6 +562,7 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
                 DECIDED,
                 CHECKED,
             )
+            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED, DATED, TEAMS, SIGNED)
         ),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]

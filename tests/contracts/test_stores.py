@@ -168,8 +168,8 @@ def test_two_who_look_first_and_write_later_do_lose_one(store: SqlStore) -> None
 
 
 def test_a_store_of_a_newer_version_is_refused(store_address: str, opened: Open) -> None:
-    run(opened(store_address), text("UPDATE alembic_version SET version_num = '0006'"))
+    run(opened(store_address), text("UPDATE alembic_version SET version_num = '0009'"))
     with pytest.raises(
-        StoreFailed, match="The store has the tables of migration 0006, but this version of"
+        StoreFailed, match="The store has the tables of migration 0009, but this version of"
     ):
         opened(store_address)

@@ -16,7 +16,7 @@ from tacit.ledger.entries import GENESIS, Entry, follow
 Chain = list[Entry]
 Tampering = Callable[[Chain, Random], Chain]
 
-REFERENCE = re.compile(r'("(?:charge|proposal)":)"([0-9]+)"')
+REFERENCE = re.compile(r'("(?:charge|proposal|entry)":)"([0-9]+)"')
 """Where an entry names the place of an earlier one."""
 
 KINDS: dict[str, Tampering] = {}

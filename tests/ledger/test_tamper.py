@@ -32,6 +32,7 @@ from tacit.ledger.entries import (
     decode_act,
 )
 from tacit.ledger.ledger import Ledger
+from tacit.ledger.owner_acts import Attested, KeySet, SignInsEnded, SignInsTrusted
 from tacit.ledger.verify import export, read_export, verify
 from tacit.store.connect import open_store
 
@@ -93,6 +94,10 @@ def test_the_history_holds_every_kind_of_act(evidence: tuple[list[Entry], Anchor
         Retried,
         StateSealed,
         Thawed,
+        Attested,
+        KeySet,
+        SignInsEnded,
+        SignInsTrusted,
     }
     assert {type(act) for act in acts + decisions} == set(ACTS.values()) - newer
 

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 import pytest
 from conftest import Bar
 from history import write_history
+from signing import write_signed_history
 from sqlalchemy import Connection, create_engine, delete, insert, make_url, select, text
 from sqlalchemy.exc import DBAPIError
 
+from tacit.core.loss import Loss
 from tacit.errors import LedgerBroken
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import SqlStore
@@ -136,6 +138,46 @@ def test_every_change_behind_our_back_is_told(
     name = f"changes of the {outside.dialect.name} tables that verify tells of"
     bar(name, figure, "all", told == tried)
     assert told == tried
+
+
+KEYS = (
+    "DELETE FROM owner_keys",
+    "DELETE FROM owner_keys WHERE owner = 'omar'",
+    "UPDATE owner_keys SET current = 1 - current WHERE owner = 'olga'",
+    "UPDATE owner_keys SET owner = 'olga' WHERE owner = 'omar'",
+    "UPDATE owner_keys SET key = replace(key, '1', '2') WHERE owner = 'omar'",
+    "UPDATE owner_keys SET since = since + 1",
+    "UPDATE owner_keys SET issuer = 'https://id.evil.example'",
+    "INSERT INTO owner_keys VALUES ('patients', 'd7', 'mallory', '', 4, 1)",
+)
+
+
+def test_every_change_of_the_keys_of_owners_is_found(
+    store: SqlStore, outside: Connection, bar: Bar
+) -> None:
+    ledger = Ledger(store)
+    write_signed_history(ledger)
+    found = []
+    for statement in KEYS:
+        with put_back(outside, "owner_keys"):
+            assert outside.execute(text(statement)).rowcount > 0, statement
+            found += [] if believed(ledger) else [statement]
+        assert believed(ledger), f"put back after {statement}"
+    bar("changes of the keys that verify finds", len(found), str(len(KEYS)), found == [*KEYS])
+    assert found == [*KEYS]
+
+
+def test_an_act_after_the_keys_were_removed_is_refused_by_the_chain(
+    store: SqlStore, outside: Connection
+) -> None:
+    """The writing path reads the table, and so a lie there; the chain does not."""
+    ledger = Ledger(store)
+    write_signed_history(ledger)
+    with put_back(outside, "owner_keys"):
+        outside.execute(text("DELETE FROM owner_keys"))
+        entry = ledger.set_quota("patients", "ann", Loss.pure(9), by="omar")
+    with pytest.raises(LedgerBroken, match=f"signature of entry {entry.seq} is missing"):
+        ledger.verify("patients")
 
 
 @pytest.mark.parametrize("statement", REFUSED)

@@ -23,6 +23,8 @@ ROLES = {
     ("GET", "/v1/ledger/{population}/proposals"): ("auditor", "owner"),
     ("POST", "/v1/ledger/{population}/proposals/{number}/approve"): ("owner",),
     ("POST", "/v1/ledger/{population}/proposals/{number}/withdraw"): ("owner",),
+    ("GET", "/v1/ledger/{population}/keys"): ("auditor", "owner"),
+    ("POST", "/v1/ledger/{population}/keys"): ("owner",),
     ("GET", "/v1/ledger/{population}/quotas"): ("auditor", "owner"),
     ("POST", "/v1/ledger/{population}/quotas"): ("owner",),
     ("GET", "/v1/ledger/{population}/teams"): ("auditor", "owner"),
@@ -135,6 +137,8 @@ def _of_object(who: Who, method: str, path: str, thing: str) -> int:
 
 
 def _in_reach(method: str, path: str, thing: str) -> int:
+    if (method, path[-5:]) == ("POST", "/keys"):
+        return 403  # a key is proposed by a sign-in, and nobody here signed in
     if path.endswith("/approve"):
         return 404  # no proposal waits, because each population has one owner
     if path.endswith("/look") or (path.startswith("/v1/fit") and thing == OTHER):

@@ -171,7 +171,9 @@ def serving(
     curator = curator_of(file, "the server", environment)
     settings.setdefault("serving", Serving(requests_per_minute=10**6))
     log: list[str] = []
+    installation = settings.pop("installation", None)
     app = make_app(curator, **settings)
+    app.state.installation = installation
     with running(watched_app(app, log.append)) as address:
         yield Server(address, curator, log, app)
 

@@ -9,15 +9,18 @@ from typing import Any
 import click
 
 from tacit.cli import options
+from tacit.cli.keys import signing_note
 from tacit.cli.ledger_files import export, restore, show
 from tacit.core import spent_text
 from tacit.errors import InvalidValue
 from tacit.ledger import (
     MEANING,
+    ActSigner,
     AnchorFile,
     Book,
     Proposed,
     Status,
+    check_fingerprint,
     describe_decision,
     has_lapsed,
     incident_lines,
@@ -102,6 +105,7 @@ def line(status: Status, book: Book) -> str:
     if book.inherited:
         sources = ", ".join(sorted(book.inherited))
         late += f"\n  this includes the loss spent under {sources}, on the same tables"
+    late += signing_note(book.keys, book.owners)
     chain = f"ledger ok, {book.seq} entries"
     return f"{status.population}: spent {spent}\n  {more}; {chain}{late}"
 
@@ -204,17 +208,20 @@ def anchor(*, project: Path, start: bool, file: Path | None) -> None:
 @ledger.command("charge-difference")
 @options.project
 @options.principal
+@options.signer
 @click.option(
     "--anchors",
     type=click.Path(path_type=Path),
     help="A file of anchors. Default: the place that [anchors] names.",
 )
-def difference(*, project: Path, principal: str, anchors: Path | None) -> None:
+def difference(
+    *, project: Path, principal: str, signer: ActSigner | None, anchors: Path | None
+) -> None:
     """Charge, as an owner, what a restored ledger has forgotten since its newest anchor.
 
     Do this after an older copy of the ledger was restored, because the newest one is lost.
     """
-    found = charge_difference(project, by=principal, anchors=anchors)
+    found = charge_difference(project, by=principal, anchors=anchors, signer=signer)
     for each in found:
         click.echo(
             f"{each.population}: charged {each.amount}, which was spent up to entry "
@@ -227,8 +234,9 @@ def difference(*, project: Path, principal: str, anchors: Path | None) -> None:
 @ledger.command(short_help="Record that you reviewed late and failed answers.")
 @options.project
 @options.principal
+@options.signer
 @click.argument("population")
-def look(*, project: Path, principal: str, population: str) -> None:
+def look(*, project: Path, principal: str, signer: ActSigner | None, population: str) -> None:
     """Record, as an owner, that you reviewed the late and failed answers.
 
     Nothing is charged about POPULATION until then. Each reviewed charge is listed by its number
@@ -236,7 +244,7 @@ def look(*, project: Path, principal: str, population: str) -> None:
     failure is not recorded anywhere.
     """
     with project_and_ledger(project) as (_, home):
-        seen = home.ledger.look(population, by=principal)
+        seen = home.ledger.signed_by(signer).look(population, by=principal)
         receipts = {act.charge: home.ledger.receipt_at(population, act.charge) for act in seen}
         status = home.ledger.status(population)
     for act in seen:
@@ -255,24 +263,48 @@ def look(*, project: Path, principal: str, population: str) -> None:
 @ledger.command()
 @options.project
 @options.principal
+@options.signer
+@click.option("--fingerprint", help="For the key of another owner: its fingerprint.")
 @click.argument("population")
 @click.argument("proposal", type=int)
-def approve(*, project: Path, principal: str, population: str, proposal: int) -> None:
-    """Approve, as a second owner, a proposal of another owner."""
+def approve(  # noqa: PLR0913 - one for each option
+    *,
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
+    fingerprint: str | None,
+    population: str,
+    proposal: int,
+) -> None:
+    """Approve, as a second owner, a proposal of another owner.
+
+    To approve the key of another owner, ask that person for its fingerprint, for example by
+    telephone. Do not take it from the ledger: anybody with a shell can propose a key there.
+    """
     with project_and_ledger(project) as (_, home):
-        home.ledger.approve(population, proposal, by=principal)
+        waiting = home.ledger.waiting_proposals(population)
+        check_fingerprint(waiting.get(proposal), fingerprint)
+        home.ledger.signed_by(signer).approve(population, proposal, by=principal)
     click.echo(f"{principal} approved proposal {proposal} of {population}.")
 
 
 @ledger.command()
 @options.project
 @options.principal
+@options.signer
 @click.argument("population")
 @click.argument("proposal", type=int)
-def withdraw(*, project: Path, principal: str, population: str, proposal: int) -> None:
+def withdraw(
+    *,
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
+    population: str,
+    proposal: int,
+) -> None:
     """Withdraw, as any owner, a proposal that waits. It can no longer be approved."""
     with project_and_ledger(project) as (_, home):
-        home.ledger.withdraw(population, proposal, by=principal)
+        home.ledger.signed_by(signer).withdraw(population, proposal, by=principal)
     click.echo(
         f"{principal} withdrew proposal {proposal} of {population}. If the project file still "
         "says it, the next `tacit apply` proposes it again."
@@ -301,9 +333,10 @@ def freeze(*, project: Path, principal: str, population: str) -> None:
 @click.command()
 @options.project
 @options.principal
+@options.signer
 @click.argument("population")
-def thaw(*, project: Path, principal: str, population: str) -> None:
+def thaw(*, project: Path, principal: str, signer: ActSigner | None, population: str) -> None:
     """Allow charges about POPULATION again, as an owner."""
     with project_and_ledger(project) as (_, home):
-        home.ledger.thaw(population, by=principal)
+        home.ledger.signed_by(signer).thaw(population, by=principal)
     click.echo(f"Questions about {population} are charged and answered again.")

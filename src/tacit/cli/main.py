@@ -7,6 +7,7 @@ from tacit.cli.audit import attack, audit, verify
 from tacit.cli.calibrate import calibrate
 from tacit.cli.declare import budget, domain, epoch, limits, protect
 from tacit.cli.demo import demo
+from tacit.cli.keys import key
 from tacit.cli.ledger import freeze, ledger, status, thaw
 from tacit.cli.publish import publish
 from tacit.cli.quotas import quota, team
@@ -61,6 +62,7 @@ COMMANDS = (
     freeze,
     thaw,
     ledger,
+    key,
     team,
     quota,
     serve,

@@ -18,8 +18,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.core import Answer, Release
+from tacit.ledger import ActSigner
 from tacit.project import FILE
 from tacit.render import Plain, ShownColumn, fields, grid_of
+from tacit.store import SigningKey
 
 project = click.option(
     "--project",
@@ -35,6 +37,20 @@ principal = click.option(
     default=getuser,
     envvar="TACIT_USER",
     help="The analyst or owner in whose name you act. Default: your user name.",
+)
+
+
+def _signer_of(_: click.Context, __: click.Parameter, path: Path | None) -> ActSigner | None:
+    return None if path is None else ActSigner(SigningKey.in_file(path))
+
+
+signer = click.option(
+    "--key",
+    "signer",
+    type=click.Path(path_type=Path),
+    envvar="TACIT_KEY",
+    callback=_signer_of,
+    help="The file of your key, with which you sign as an owner. See `tacit key`.",
 )
 
 server = click.option(

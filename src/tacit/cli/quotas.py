@@ -12,7 +12,7 @@ from tacit.accounting import show_loss
 from tacit.cli import options
 from tacit.client import connect
 from tacit.core import Loss
-from tacit.ledger import Ledger, Units, stopped_text
+from tacit.ledger import ActSigner, Ledger, Units, stopped_text
 from tacit.numeric import exact
 from tacit.project import Allowance
 from tacit.session import project_and_ledger, quota_of
@@ -29,13 +29,20 @@ def team() -> None:
 @click.argument("who", nargs=-1, required=True)
 @options.project
 @options.principal
-def add(
-    *, population: str, name: str, who: tuple[str, ...], project: Path, principal: str
+@options.signer
+def add(  # noqa: PLR0913 - one for each option
+    *,
+    population: str,
+    name: str,
+    who: tuple[str, ...],
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
 ) -> None:
     """Add analysts to TEAM, as an owner of POPULATION. Their later charges count for it too."""
     with (
         project_and_ledger(project) as (_, home),
-        home.ledger.governing(by=principal) as acts,
+        home.ledger.signed_by(signer).governing(by=principal) as acts,
     ):
         for member in who:
             acts.join(population, member, team_name(name))
@@ -48,13 +55,20 @@ def add(
 @click.argument("who", nargs=-1, required=True)
 @options.project
 @options.principal
-def remove(
-    *, population: str, name: str, who: tuple[str, ...], project: Path, principal: str
+@options.signer
+def remove(  # noqa: PLR0913 - one for each option
+    *,
+    population: str,
+    name: str,
+    who: tuple[str, ...],
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
 ) -> None:
     """Remove analysts from TEAM, as an owner. The team keeps the sum of earlier charges."""
     with (
         project_and_ledger(project) as (_, home),
-        home.ledger.governing(by=principal) as acts,
+        home.ledger.signed_by(signer).governing(by=principal) as acts,
     ):
         for member in who:
             acts.leave(population, member, team_name(name))
@@ -118,8 +132,15 @@ def list_quotas(*, population: str, project: Path) -> None:
 @click.option("--epsilon", required=True, help="The largest epsilon in all.")
 @options.project
 @options.principal
-def set_quota(
-    *, population: str, who: str, epsilon: str, project: Path, principal: str
+@options.signer
+def set_quota(  # noqa: PLR0913 - one for each option
+    *,
+    population: str,
+    who: str,
+    epsilon: str,
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
 ) -> None:
     """Set the quota of WHO, an analyst or @team, as an owner of POPULATION.
 
@@ -127,7 +148,7 @@ def set_quota(
     """
     with project_and_ledger(project) as (_, home):
         loss = loss_of(home.ledger, population, epsilon)
-        home.ledger.set_quota(population, who, loss, by=principal)
+        home.ledger.signed_by(signer).set_quota(population, who, loss, by=principal)
     click.echo(f"The quota of {who} on {population} is set.")
 
 
@@ -174,13 +195,21 @@ def request(  # noqa: PLR0913 - one for each option
 @click.option("--epsilon", help="Another epsilon in all than the one that was asked for.")
 @options.project
 @options.principal
-def grant(
-    *, population: str, number: int, epsilon: str | None, project: Path, principal: str
+@options.signer
+def grant(  # noqa: PLR0913 - one for each option
+    *,
+    population: str,
+    number: int,
+    epsilon: str | None,
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
 ) -> None:
     """Grant the request NUMBER, as an owner of POPULATION."""
     with project_and_ledger(project) as (_, home):
         loss = None if epsilon is None else loss_of(home.ledger, population, epsilon)
-        home.ledger.grant_quota(population, number, by=principal, cap=loss)
+        ledger = home.ledger.signed_by(signer)
+        ledger.grant_quota(population, number, by=principal, cap=loss)
     click.echo(f"Request {number} is granted.")
 
 
@@ -189,10 +218,18 @@ def grant(
 @click.argument("number", type=int)
 @options.project
 @options.principal
-def decline(*, population: str, number: int, project: Path, principal: str) -> None:
+@options.signer
+def decline(
+    *,
+    population: str,
+    number: int,
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
+) -> None:
     """Decline the request NUMBER, as an owner of POPULATION. The quota stays as it is."""
     with project_and_ledger(project) as (_, home):
-        home.ledger.decline_quota(population, number, by=principal)
+        home.ledger.signed_by(signer).decline_quota(population, number, by=principal)
     click.echo(f"Request {number} is declined.")
 
 

@@ -21,6 +21,7 @@ from tacit.engines.registry import (
     spec_for,
 )
 from tacit.errors import InvalidValue, TacitError
+from tacit.ledger import ActSigner
 from tacit.project import AddressRule, EngineAddress, Fault, TomlEntry, draft, engine_of
 from tacit.session import (
     Change,
@@ -117,9 +118,17 @@ def _address(source: str, password: str | None) -> tuple[EngineAddress, AddressR
 @click.command()
 @options.project
 @options.principal
+@options.signer
 @click.option("--reason", help="The reason to raise or lower a cap, which the ledger keeps.")
 @click.option("--yes", is_flag=True, help="Record the changes without confirmation.")
-def apply(*, project: Path, principal: str, reason: str | None, yes: bool) -> None:
+def apply(
+    *,
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
+    reason: str | None,
+    yes: bool,
+) -> None:
     """Show the changes that are not yet in the ledger, and record them.
 
     If a cap is raised, a reason is needed: give it by --reason, or when you are asked.
@@ -136,7 +145,7 @@ def apply(*, project: Path, principal: str, reason: str | None, yes: bool) -> No
         if reason is None and any(change.raises_cap for change in missing):
             reason = click.prompt("Why is the cap raised? The ledger keeps the reason")
         click.confirm(f"Record this in the ledger, as {principal}?", abort=True)
-    if _record(project, principal, missing, reason or ""):
+    if _record(project, principal, signer, missing, reason or ""):
         return  # other owners have not acted yet
     for name in datasets_without_profile(project):
         click.echo(
@@ -150,11 +159,15 @@ def apply(*, project: Path, principal: str, reason: str | None, yes: bool) -> No
 
 
 def _record(
-    project: Path, principal: str, missing: Sequence[Change], reason: str
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
+    missing: Sequence[Change],
+    reason: str,
 ) -> tuple[Change, ...]:
     """Record what ``principal`` may record, say what was done, and return what is left."""
     before = {change.text for change in missing if change.waits}
-    recorded = apply_project(project, by=principal, reason=reason)
+    recorded = apply_project(project, by=principal, reason=reason, signer=signer)
     left = unrecorded_changes(project)
     proposed = [change for change in left if change.waits]
     # a proposal is not in effect yet, and is shown as such below

@@ -58,6 +58,15 @@ from tacit.ledger.history import (
 )
 from tacit.ledger.lease import LEASE_MS, SILENCE_SECONDS, LeaseKeeper, LeaseState
 from tacit.ledger.ledger import Ledger, wall_clock
+from tacit.ledger.owner_acts import (
+    ActSigner,
+    KeySet,
+    SignInsEnded,
+    SignInsTrusted,
+    fingerprint,
+    sign_in_of,
+)
+from tacit.ledger.owner_keys import OwnerKeys, check_fingerprint
 from tacit.ledger.populations import MOMENTARY
 from tacit.ledger.proposals import LAPSE_DAYS, LONGEST_REASON, has_lapsed, lapse_text
 from tacit.ledger.quotas import HolderStatus
@@ -86,6 +95,7 @@ __all__ = [
     "UNREACHED",
     "USUAL_LIMIT",
     "USUAL_SHARE",
+    "ActSigner",
     "Anchor",
     "AnchorFile",
     "AnchorKeeper",
@@ -112,22 +122,28 @@ __all__ = [
     "HistoryFilter",
     "HistoryLine",
     "HolderStatus",
+    "KeySet",
     "LeaseKeeper",
     "LeaseState",
     "Ledger",
     "Numbered",
     "Offer",
     "OwnerAdded",
+    "OwnerKeys",
     "OwnerRemoved",
     "Proposed",
+    "SignInsEnded",
+    "SignInsTrusted",
     "Status",
     "StoredRelease",
     "Target",
     "Terms",
     "Units",
+    "check_fingerprint",
     "check_is_empty",
     "describe_decision",
     "entries",
+    "fingerprint",
     "has_lapsed",
     "holder_fields",
     "incident_lines",
@@ -139,6 +155,7 @@ __all__ = [
     "remember_ends",
     "renew_anchor",
     "restore_backup",
+    "sign_in_of",
     "start_anchors",
     "status_fields",
     "stopped_text",

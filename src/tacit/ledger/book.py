@@ -36,6 +36,8 @@ from tacit.ledger.charge import (
     price,
 )
 from tacit.ledger.declarations import follow_epochs, write_epochs
+from tacit.ledger.owner_acts import Attested
+from tacit.ledger.owner_keys import OwnerKeys, SignatureReader
 from tacit.store import is_signed
 
 
@@ -120,6 +122,9 @@ class Book:
         """Late, failed and retried answers under other populations, by the other's name."""
         self.frozen = False
         """Whether an owner has stopped all charges."""
+        self.keys = OwnerKeys()
+        """Keys with which the owners sign, and installations whose sign-ins they trust."""
+        self.signatures = SignatureReader()
         self.proposals: dict[int, acts.Proposed] = {}
         self.quota_requests: dict[int, acts.QuotaRequested] = {}
         """Requests of analysts for a larger quota that no owner has decided."""
@@ -213,6 +218,7 @@ class Book:
         require(
             (self.seq == 1) == isinstance(act, acts.Opened), "a chain begins with its opening"
         )
+        self.signatures.read(act, self.seq, self.head, self.keys, self.owners)
         match act:
             case acts.Opened():
                 self._open(act)
@@ -312,6 +318,7 @@ class Book:
             case acts.Proposed(decision, by, at, lapses):
                 self._owner(by)
                 require(not lapses or lapses > at, "a proposal lapses after it was made")
+                self._keep_rule(self.keys.broken_proposal(by, decision))
                 if len(self.owners) == 1:
                     self._decide(decision)
                 else:
@@ -324,11 +331,15 @@ class Book:
                     require(proposed.by in self.owners - {by}, "a second owner approves")
                     in_time = not proposed.lapses or at < proposed.lapses
                     require(in_time, "a proposal is approved before it lapses")
+                    signed = self.keys.can_approve(proposal, proposed)
+                    require(signed, "an approved proposal has a signature that still counts")
                     self._decide(proposed.decision)
             case acts.ProposalWithdrawn(proposal, by, _):
                 self._owner(by)
                 withdrawn = self.proposals.pop(proposal, None)
                 require(withdrawn is not None, "a proposal that waits is withdrawn")
+            case Attested():
+                pass  # it was checked above
             case _:
                 require(False, "a decision is part of a proposal")
 
@@ -411,6 +422,8 @@ class Book:
         return self.spent - sum(self.inherited.values(), NO_UNITS)
 
     def _decide(self, decision: acts.Decision) -> None:
+        self._keep_rule(self.keys.broken_rule(decision))
+        self.keys = self.keys.after(decision, self.seq)
         match decision:
             case acts.CapRaised(amount, delta, _):
                 rise = Units(amount, delta)
@@ -467,6 +480,16 @@ class Book:
     @property
     def _measure(self) -> str:
         return self.opened.measure if self.opened else ""
+
+    def check_end(self) -> None:
+        """Raise `LedgerBroken` if the last entry needs a signature, which is missing."""
+        try:
+            self.signatures.check_end()
+        except LedgerBroken as error:
+            raise self.entry_error(str(error)) from error
+
+    def _keep_rule(self, broken: str | None) -> None:
+        require(broken is None, broken or "")
 
     def _owner(self, by: str) -> None:
         require(by in self.owners, "only an owner governs")

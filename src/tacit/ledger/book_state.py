@@ -8,14 +8,15 @@ state. So the fields of a state are named (`FORMS`), and their names never chang
 of a book needs a new form**, which has its name too: without one, no checkpoint is written. A
 checkpoint of an earlier form is still verified by a walk from the start, but not resumed from.
 
-Three fields grow with every question and are left out (`OF_ENTRIES`): which requests were
-charged, which answers were stored, and which charges are in several chains. If a later entry
-repeats an earlier one of these, a walk from the first entry detects it, and the keys of the
-tables of requests and answers do.
+Four fields grow with every entry and are left out (`OF_ENTRIES`): which requests were charged,
+which answers were stored, which charges are in several chains, and which acts were signed. What
+a later entry says about an earlier one of these is verified by a walk from the first entry, and
+by the keys of the tables of requests and answers.
 """
 
 import json
 from collections.abc import Mapping
+from dataclasses import astuple
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -23,8 +24,9 @@ from typing import Any
 from tacit.errors import InternalError, LedgerBroken
 from tacit.ledger import entries as acts
 from tacit.ledger.charge import IncidentCounts, Units
+from tacit.ledger.owner_keys import KnownKey, OwnerKeys
 
-OF_ENTRIES = frozenset({"requests", "kept", "shared"})
+OF_ENTRIES = frozenset({"requests", "kept", "shared", "signatures"})
 """Fields of a book that grow with every question, and begin again after a checkpoint."""
 
 OF_PLACE = frozenset({"population", "seq", "head", "since"})
@@ -60,6 +62,7 @@ FORMS: dict[int, frozenset[str]] = {
             "_has_least",
             "states",
             "lost",
+            "keys",
         }
     ),
 }
@@ -103,7 +106,7 @@ def read_state(text: str) -> dict[str, object]:
         ) from error
 
 
-def _encode(value: object) -> object:  # noqa: PLR0911 - one case a type
+def _encode(value: object) -> object:  # noqa: C901, PLR0911 - one case a type
     match value:
         case None | bool() | int() | str():
             return value
@@ -113,6 +116,9 @@ def _encode(value: object) -> object:  # noqa: PLR0911 - one case a type
             return {"fraction": str(value)}
         case Units(amount, delta):
             return {"units": [amount, delta]}
+        case OwnerKeys(known):
+            held = {key: [*astuple(known[key])] for key in sorted(known)}
+            return {"keys": held}
         case IncidentCounts():
             return {"counts": list(value)}
         case tuple():
@@ -126,7 +132,7 @@ def _encode(value: object) -> object:  # noqa: PLR0911 - one case a type
     raise InternalError(f"A checkpoint cannot contain a {type(value).__name__}.")
 
 
-def _decode(value: Any) -> Any:  # noqa: PLR0911 - one case a type
+def _decode(value: Any) -> Any:  # noqa: C901, PLR0911 - one case a type
     if not isinstance(value, dict):
         return value
     [(kind, inner)] = value.items()
@@ -137,6 +143,8 @@ def _decode(value: Any) -> Any:  # noqa: PLR0911 - one case a type
             return Fraction(inner)
         case "units":
             return Units(*inner)
+        case "keys":
+            return OwnerKeys({key: KnownKey(*each) for key, each in inner.items()})
         case "counts":
             return IncidentCounts(*inner)
         case "tuple":

@@ -109,6 +109,7 @@ def current_book(work: Work, population: str, key: SigningKey | None) -> Book:
     """
     book = resume_book(work, population, key)
     book.read_all(walk(work, population, book.seq))
+    book.check_end()
     if book.opened is None:
         raise LedgerBroken(
             f"The chain of {population!r} has no entries. Restore the ledger from a backup."
@@ -185,6 +186,7 @@ def write_checkpoint(  # noqa: PLR0913 - a chain that was read, and how to write
 
 
 def _append(work: Work, book: Book, key: SigningKey, now: int) -> Entry:
+    book.check_end()
     seq, previous = head_of(work, book.population)
     state = book.state
     digest = state_digest(state)

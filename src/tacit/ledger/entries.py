@@ -24,14 +24,25 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from tacit.errors import LedgerBroken
 from tacit.ledger.chain_acts import Checkpointed, Restored
+from tacit.ledger.owner_acts import (
+    ActSigner,
+    Attested,
+    KeySet,
+    SignInsEnded,
+    SignInsTrusted,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The owner who acts, and when. The caller must have authenticated the owner."""
+    """The owner who acts, and when. The caller must have authenticated the owner.
+
+    A population whose owners have keys accepts only acts that a ``signer`` signs as well.
+    """
 
     by: str
     at: int
+    signer: ActSigner | None = None
 
 
 # ------------------------------------------------------------------ kinds of entries
@@ -321,7 +332,7 @@ class OwnerRemoved:
     owner: str
 
 
-Decision = CapRaised | OwnerAdded | OwnerRemoved
+Decision = CapRaised | OwnerAdded | OwnerRemoved | KeySet | SignInsTrusted | SignInsEnded
 """Changes that need the approval of a second owner, if there is one."""
 
 
@@ -381,6 +392,7 @@ Act = (
     | Proposed
     | Approved
     | ProposalWithdrawn
+    | Attested
 )
 """Everything that an entry can record."""
 
@@ -420,6 +432,10 @@ ACTS: dict[str, type[Act | Decision]] = {
     "cap raised": CapRaised,
     "owner added": OwnerAdded,
     "owner removed": OwnerRemoved,
+    "key set": KeySet,
+    "sign-ins trusted": SignInsTrusted,
+    "sign-ins ended": SignInsEnded,
+    "attested": Attested,
 }
 """The stored name of each kind of act. A name is never reused and never removed."""
 
@@ -468,9 +484,7 @@ def decode_act(text: str) -> Act | Decision:
             "wrote it. Install the newest version."
         ) from error
     if not canonical:
-        raise LedgerBroken(
-            "A ledger entry is not in its canonical form, so it was changed. Restore a backup."
-        )
+        raise LedgerBroken("A ledger entry is not canonical, so it was changed. Restore a backup.")
     return act
 
 

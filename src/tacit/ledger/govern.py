@@ -40,6 +40,7 @@ from tacit.ledger.declarations import (
     follow_epochs,
     write_epochs,
 )
+from tacit.ledger.owner_keys import attest, check_signed
 from tacit.ledger.populations import (
     apply,
     claim_tables,
@@ -205,11 +206,12 @@ class Governing:
             check_reason_of_raise(decision.reason)
         hold(work, population)
         alone = len(self._owners(population)) == 1
-        withdraw_replaced(work, population, subject_of_decision(decision), signed)
+        withdraw_replaced(work, population, subject_of_decision(decision), signed, self._append)
         lapses = 0 if alone else signed.at + LAPSE_MS
-        entry = append(work, population, acts.Proposed(decision, signed.by, signed.at, lapses))
+        act = acts.Proposed(decision, signed.by, signed.at, lapses)
+        entry = self._append(population, act)
         if alone:
-            apply(work, population, decision)
+            apply(work, population, decision, entry.seq)
         else:
             values = {"population": population, "seq": entry.seq, "body": entry.body}
             work.run(_PROPOSE, values)
@@ -218,7 +220,7 @@ class Governing:
     def approve(self, population: str, proposal: int) -> acts.Entry:
         """Approve, as a second owner, the proposal in entry ``proposal``."""
         work, signed = self._work, self._signed
-        entry = append(work, population, acts.Approved(proposal, signed.by, signed.at))
+        entry = self._append(population, acts.Approved(proposal, signed.by, signed.at))
         owners = self._owners(population)
         row = work.one(_PROPOSAL, {"at": population, "place": proposal})
         proposed = None if row is None else acts.decode_act(row[0])
@@ -234,7 +236,8 @@ class Governing:
                 f"The proposal {proposal} of {population!r} waited{lapse_text(proposed)} and "
                 "has lapsed. Propose it again: run `tacit apply`."
             )
-        apply(work, population, proposed.decision)
+        check_signed(work, population, proposal, proposed)
+        apply(work, population, proposed.decision, entry.seq)
         settle(work, population, proposal)
         return entry
 
@@ -259,7 +262,7 @@ class Governing:
         lower = self._cap_units(population, cap)
         hold(work, population)
         self._owners(population)
-        withdraw_replaced(work, population, CAP, signed)
+        withdraw_replaced(work, population, CAP, signed, self._append)
         amounts = lower.amount, lower.delta
         act = acts.CapLowered(*amounts, reason, signed.by, signed.at)
         entry = self._append(population, act)
@@ -461,9 +464,10 @@ class Governing:
             self._append(population, acts.Inherited(*spent, late, failed, retried))
 
     def _append(self, population: str, act: acts.Act) -> acts.Entry:
-        """Append the entry of an act that only an owner may do."""
+        """Append the entry of an act that only an owner may do, and its signature."""
         entry = append(self._work, population, act)
-        self._owners(population)  # checked after the row is locked, so it is up to date
+        owners = self._owners(population)  # after the row is locked, so it is up to date
+        attest(self._work, entry, act, self._signed, owners)
         return entry
 
     def _owners(self, population: str) -> set[str]:

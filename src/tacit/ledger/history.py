@@ -28,6 +28,13 @@ from tacit.ledger.budget import BudgetRow, find_budget
 from tacit.ledger.chain import PAGE
 from tacit.ledger.chain_acts import Checkpointed, Restored
 from tacit.ledger.charge import MOST, Units
+from tacit.ledger.owner_acts import (
+    Attested,
+    KeySet,
+    SignInsEnded,
+    SignInsTrusted,
+    fingerprint,
+)
 from tacit.numeric import exact, plain
 from tacit.render import html, safe
 from tacit.store import Store, Work
@@ -69,10 +76,11 @@ KINDS: dict[type, str] = {
     acts.Proposed: "proposal",
     acts.Approved: "approval",
     acts.ProposalWithdrawn: "withdrawal",
+    Attested: "signature",
 }
 """The kind of each entry in a history. An act that is not listed has its stored name."""
 
-COMPLETING = frozenset({"answer", "state", "checkpoint"})
+COMPLETING = frozenset({"answer", "state", "checkpoint", "signature"})
 """Kinds that have a line only if they are asked for."""
 
 NAMES = {
@@ -553,6 +561,8 @@ def _words(act: acts.Act, shown: Amounts, total: Amounts, measure: Measure) -> s
             return f"lower the cap to {total(act.amount, act.delta)}{why}"
         case acts.Proposed():
             return describe_decision(act.decision, measure)
+        case Attested():
+            return f"of entry {act.entry}"
         case acts.Approved() | acts.ProposalWithdrawn():
             return f"of proposal {act.proposal}"
 
@@ -571,6 +581,12 @@ def describe_decision(decision: acts.Decision, measure: Measure) -> str:
             return f"add the owner {decision.owner}"
         case acts.OwnerRemoved():
             return f"remove the owner {decision.owner}"
+        case KeySet():
+            return f"set the key of {decision.owner}"  # its fingerprint must come from there
+        case SignInsTrusted():
+            return f"trust sign-ins at {decision.issuer}"
+        case SignInsEnded():
+            return f"end the trust in the sign-ins of server {fingerprint(decision.key)}"
 
 
 def _count(number: int, noun: str) -> str:

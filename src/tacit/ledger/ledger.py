@@ -59,6 +59,8 @@ from tacit.ledger.govern import Governing, governing
 from tacit.ledger.group_write import AnswerWriting, ChargeWriting
 from tacit.ledger.history import ALL, History, HistoryFilter, read_history
 from tacit.ledger.lease import LeaseState, extend_leases, is_charged, lease_state
+from tacit.ledger.owner_acts import ActSigner
+from tacit.ledger.owner_keys import OwnerKeys, keys_in
 from tacit.ledger.populations import owners_of
 from tacit.ledger.quotas import HolderStatus
 from tacit.ledger.reserve import ATTEMPTS, Numbers, enter
@@ -125,6 +127,7 @@ class Ledger:
         self._clock = clock
         self._declarations = declarations
         self._epochs: dict[tuple[str, int], dict[str, int]] = {}
+        self._signer: ActSigner | None = None
 
     def under(self, declarations: Declarations) -> "Ledger":
         """Return this ledger for questions that are priced under ``declarations``.
@@ -134,6 +137,15 @@ class Ledger:
         """
         other = copy(self)
         other._declarations = declarations  # noqa: SLF001 - it is our own
+        return other
+
+    def signed_by(self, signer: ActSigner | None) -> "Ledger":
+        """Return this ledger, with a signature by ``signer`` on the acts of owners.
+
+        A population whose owners have no keys yet records the acts without signatures.
+        """
+        other = copy(self)
+        other._signer = signer  # noqa: SLF001 - it is our own
         return other
 
     # ---------------------------------------------------------- the path of a question
@@ -357,6 +369,11 @@ class Ledger:
         with self._store.reading() as work:
             return frozenset(owners_of(work, population))
 
+    def owner_keys(self, population: str) -> OwnerKeys:
+        """Return the keys with which a population's owners sign, and those before them."""
+        with self._store.reading() as work:
+            return keys_in(work, population)
+
     def entries(self, population: str, after: int = 0) -> tuple[Entry, ...]:
         """Return the next entries of a population's chain, at most `PAGE` of them."""
         with self._store.reading() as work:
@@ -568,4 +585,4 @@ class Ledger:
             return acts.thaw(population)
 
     def _sign(self, by: str) -> Signature:
-        return Signature(by, self._clock())
+        return Signature(by, self._clock(), self._signer)

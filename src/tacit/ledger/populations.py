@@ -17,6 +17,7 @@ from tacit.ledger.budget import follow_cap
 from tacit.ledger.chain import ALL_TIME
 from tacit.ledger.charge import MOST, NO_INCIDENTS, NO_UNITS, IncidentCounts, Units
 from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved
+from tacit.ledger.owner_keys import apply_to_keys
 from tacit.store import Work
 from tacit.store.tables import budgets, holdings, owners
 
@@ -63,8 +64,12 @@ def lower_cap(work: Work, population: str, cap: Units) -> bool:
     return True
 
 
-def apply(work: Work, population: str, decision: Decision) -> None:
-    """Apply ``decision``. The sum of charges stays as it is, whatever is decided."""
+def apply(work: Work, population: str, decision: Decision, seq: int) -> None:
+    """Apply ``decision``, which takes effect by entry ``seq``.
+
+    The sum of charges stays as it is, whatever is decided.
+    """
+    apply_to_keys(work, population, decision, seq)
     match decision:
         case CapRaised(amount, delta, _):
             values = {

@@ -7,12 +7,14 @@ of earlier versions have proposals that never lapse, and several about one thing
 they meant, and can be withdrawn.
 """
 
+from collections.abc import Callable
+
 from sqlalchemy import bindparam, delete, select
 
 from tacit.errors import InvalidValue
 from tacit.ledger import entries as acts
-from tacit.ledger.chain import append
 from tacit.ledger.history import time_text
+from tacit.ledger.owner_acts import KeySet, SignInsEnded, SignInsTrusted
 from tacit.store import Work
 from tacit.store.tables import proposals
 
@@ -55,16 +57,25 @@ def check_reason_of_raise(reason: str) -> None:
         )
 
 
-def subject_of_decision(decision: acts.Decision) -> str:
-    """Return what a decision is about: the cap, or one owner.
+def subject_of_decision(decision: acts.Decision) -> str | None:
+    """Return what a decision is about: the cap, one owner, or the sign-ins of a server.
+
+    A key is about nothing else, so that its proposal replaces none: anybody with a shell can
+    propose a key, and must not withdraw by it what an owner has proposed.
 
     Example:
         >>> subject_of_decision(acts.OwnerAdded("omar"))
         'owner omar'
     """
-    if isinstance(decision, acts.CapRaised):
-        return CAP
-    return f"owner {decision.owner}"
+    match decision:
+        case acts.CapRaised():
+            return CAP
+        case acts.OwnerAdded() | acts.OwnerRemoved():
+            return f"owner {decision.owner}"
+        case SignInsTrusted() | SignInsEnded():
+            return f"sign-ins {decision.key}"
+        case KeySet():
+            return None
 
 
 def has_lapsed(proposed: acts.Proposed, now: int) -> bool:
@@ -100,12 +111,21 @@ def waiting_within(work: Work, population: str, now: int) -> dict[int, acts.Prop
 
 
 def withdraw_replaced(
-    work: Work, population: str, subject: str, signed: acts.Signature
+    work: Work,
+    population: str,
+    subject: str | None,
+    signed: acts.Signature,
+    write: Callable[[str, acts.Act], object],
 ) -> None:
-    """Withdraw every open proposal about ``subject``; the chain must be locked."""
+    """Withdraw every open proposal about ``subject``; the chain must be locked.
+
+    ``write`` appends an act of the owner, with its signature.
+    """
+    if subject is None:
+        return
     for seq, proposed in open_proposals(work, population).items():
         if subject_of_decision(proposed.decision) == subject:
-            append(work, population, acts.ProposalWithdrawn(seq, signed.by, signed.at))
+            write(population, acts.ProposalWithdrawn(seq, signed.by, signed.at))
             settle(work, population, seq)
 
 

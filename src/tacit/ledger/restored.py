@@ -20,6 +20,7 @@ from tacit.ledger.chain import ALL_TIME, Anchor, Head, append, hold
 from tacit.ledger.chain_acts import Restored
 from tacit.ledger.charge import NO_UNITS, Units
 from tacit.ledger.entries import Charged, Signature, decode_act
+from tacit.ledger.owner_keys import attest
 from tacit.ledger.populations import owners_of
 from tacit.store import ANCHOR, Seen, Store, Work, missing_entry
 from tacit.store.tables import budgets, entries
@@ -119,7 +120,7 @@ def _charge(work: Work, head: Head, anchored_at: int, signed: Signature) -> Diff
             "lost: raise it again, and then charge the difference."
         )
     act = Restored(head.seq, head.hash.hex(), cost.amount, cost.delta, signed.by, signed.at)
-    append(work, name, act)
+    attest(work, append(work, name, act), act, signed, owners_of(work, name))
     return Difference(name, head.seq, budget.show(cost))
 
 

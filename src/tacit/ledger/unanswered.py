@@ -32,6 +32,7 @@ from tacit.ledger.entries import (
     decode_act,
     encode_act,
 )
+from tacit.ledger.owner_keys import attest
 from tacit.ledger.populations import owners_of
 from tacit.ledger.reserve import PARKED, end_lease
 from tacit.store import Store, Work
@@ -136,8 +137,10 @@ def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
         # read most of the chain before the writing work below makes other writers wait
         found, place = _marks(work, population, (), 0)
     with store.writing() as work:
-        entry = append(work, population, Looked(signed.by, signed.at))
-        if signed.by not in owners_of(work, population):
+        act = Looked(signed.by, signed.at)
+        entry = append(work, population, act)
+        owners = owners_of(work, population)
+        if signed.by not in owners:
             raise NotPermitted(
                 f"{signed.by} does not own the budget of {population!r}, so nothing was "
                 "recorded. Ask one of its owners."
@@ -146,6 +149,7 @@ def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
             raise InvalidValue(
                 f"There is no late or failed answer about {population!r} to review."
             )
+        attest(work, entry, act, signed, owners)
         covered, _ = _marks(work, population, found, place, before=entry.seq)
         work.run(_LOOK, {"at": population})
         return covered

@@ -28,6 +28,7 @@ from tacit.ledger.book import Book
 from tacit.ledger.budget import BudgetRow, find_budget, least_amount
 from tacit.ledger.chain import ALL_TIME, Anchor, Head, head_of, row_of, state_of, walk
 from tacit.ledger.charge import NO_INCIDENTS, NO_LIMIT, NO_UNITS, Units, binding_of, receipt_of
+from tacit.ledger.owner_keys import keys_in, write_keys
 from tacit.ledger.populations import holdings_of, owners_of
 from tacit.ledger.reserve import all_stored, stored_body
 from tacit.store import Store, Work
@@ -255,6 +256,8 @@ def _compare_government(work: Work, book: Book) -> None:
         raise book.entry_error(
             "owners, groups, proposals or requests are not those of the chain"
         )
+    if keys_in(work, book.population) != book.keys:
+        raise book.entry_error("the keys of owners in the store are not those of the chain")
 
 
 def _waiting(book: Book) -> list[tuple[int, acts.Proposed | acts.QuotaRequested]]:
@@ -310,6 +313,7 @@ def verify(
         book.read(entry)
         if head is not None and book.seq == head.seq:
             fault = _compare_head(book, head)
+    book.check_end()
     if head is not None and book.seq < head.seq:
         fault = book.entry_error(f"the chain ends here, but entry {head.seq} was anchored")
     if fault is not None and head is not None and head.hash.hex() not in book.lost:
@@ -488,6 +492,7 @@ def _restore_book(work: Work, book: Book, chain: list[acts.Entry]) -> None:
         work.run(_ENTRY, row_of(entry, state_of(acts.decode_act(entry.body))))
     for owner in book.owners:
         work.run(_OWNER, {"population": name, "owner": owner})
+    write_keys(work, name, book.keys)
     for holder, (cap, spent) in limits_in(book).items():
         row = {
             "population": name,

@@ -56,7 +56,8 @@ from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import governance, history, owners, questions
 from tacit.server.time_alarm import watch_times
 from tacit.server.turns import InTurn
-from tacit.session import Curator, Reloader, alarm, open_for_serving
+from tacit.session import Curator, Reloader, alarm, open_for_serving, signing_key
+from tacit.store import SigningKey
 
 ROUTERS = (questions.router, owners.router, governance.router, history.router)
 HANDLED = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
@@ -209,6 +210,8 @@ def serve(
     curator, serving = open_for_serving(project, environment, _print_progress)
     reload = Reloader(project, environment)
     app = make_app(curator, serving, reload=reload, environment=environment)
+    if serving.oidc is not None:
+        app.state.installation = _installation_key(project.parent)
     log = BackgroundLog(_write)
     config = uvicorn.Config(
         watched_app(app, log),
@@ -234,6 +237,16 @@ def serve(
         server.run()
     log.close()
     gc.unfreeze()  # so that objects are collected at the end
+
+
+def _installation_key(place: Path) -> SigningKey | None:
+    """Return the key of this installation, or None where its folder cannot be used."""
+    try:
+        return signing_key(place)
+    except (TacitError, OSError) as error:
+        reason = str(error) if isinstance(error, TacitError) else type(error).__name__
+        _print_progress(f"Acts of owners who sign in are not signed: {reason}")
+        return None
 
 
 def _print_progress(line: str) -> None:

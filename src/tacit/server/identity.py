@@ -18,6 +18,7 @@ from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry, decode
 
 from tacit.errors import NotPermitted
+from tacit.ledger import sign_in_of
 from tacit.project import Issuer
 from tacit.server.current_curator import Current
 from tacit.server.grants import SignedIn, read_claims
@@ -75,6 +76,10 @@ class OidcIdentity:
         except (JoseError, LookupError, TypeError, ValueError, RecursionError):
             pass  # all reasons give the same error below
         raise NotPermitted("This token is not valid. Sign in again.")
+
+    def sign_in(self, token: str) -> str:
+        """Return the text about the sign-in with an accepted token, which is signed."""
+        return sign_in_of(self._issuer.issuer, token)
 
     def _claims(self, token: str, keys: KeySet) -> dict[str, Any]:
         found = decode(token, keys, algorithms=ALGORITHMS)
@@ -137,6 +142,8 @@ class Caller:
     principal: str
     role: Role
     scope: TokenScope
+    sign_in: str = ""
+    """The issuer and a hash of the token of an identity provider; empty for our own tokens."""
 
     @property
     def account(self) -> str:
@@ -234,7 +241,7 @@ class Gate:
             # datasets of the same name that came after our settings were read are other ones
             names = scope.names_in(self._first)
             scope = replace(scope, datasets=names).fix(self._first)
-        return Caller(principal, role, scope)
+        return Caller(principal, role, scope, self._people.sign_in(token))
 
     def _fix(self, token: str, before: str) -> None:
         """Limit a token of an earlier version to what it reaches now."""

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
 from tacit.core import Answer, Release, encode_budget_summary, encode_release
 from tacit.extras import is_installed, load
-from tacit.ledger import LONGEST_NAME
+from tacit.ledger import LONGEST_NAME, ActSigner
 from tacit.numeric import LONGEST_TEXT, exact
 from tacit.project import Allowance
 from tacit.query import MOST_SIZES
@@ -25,6 +25,7 @@ from tacit.server.identity import Caller
 from tacit.server.refusal import Refusal, Refused, Told
 from tacit.server.token_policy import Role, TokenScope
 from tacit.session import Curator, Session
+from tacit.store import SigningKey
 
 LONGEST_SQL = 100_000
 """Largest number of characters in a question."""
@@ -59,10 +60,17 @@ Calling = Annotated[Caller, Depends(caller_of)]
 AllTables = Annotated[Curator, Depends(curator_of)]
 
 
-async def session_of(caller: Calling, curator: AllTables) -> Session:
-    """Return a session for the caller, limited to the datasets in the token's scope."""
+async def session_of(request: Request, caller: Calling, curator: AllTables) -> Session:
+    """Return a session for the caller, limited to the datasets in the token's scope.
+
+    The acts of an owner who came by the identity provider are signed by this installation.
+    """
     catalog = caller.scope.of_catalog(curator.catalog)
-    return Session(curator.asked_by(caller.principal, catalog))
+    asking = curator.asked_by(caller.principal, catalog)
+    installation: SigningKey | None = getattr(request.app.state, "installation", None)
+    if installation is not None and caller.sign_in and caller.role is Role.OWNER:
+        asking = asking.signed_by(ActSigner(installation, caller.sign_in))
+    return Session(asking)
 
 
 Clocked = Annotated[int, Depends(now_of)]

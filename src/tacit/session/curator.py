@@ -16,6 +16,7 @@ from tacit.core import Catalog, Dataset, PublicTable
 from tacit.engines import CheckedEngine
 from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
 from tacit.ledger import (
+    ActSigner,
     AnchorKeeper,
     AnchorPlace,
     ChainWitness,
@@ -336,6 +337,10 @@ class Curator:
         curator was made, and are not checked again.
         """
         return self._with(principal=principal, catalog=catalog or self.catalog)
+
+    def signed_by(self, signer: ActSigner) -> "Curator":
+        """Return a curator that signs the acts of an owner by ``signer``."""
+        return self._with(home=replace(self.home, ledger=self.home.ledger.signed_by(signer)))
 
     def answered_by(
         self, pools: Mapping[str, Pool], lease_ms: int, time: ServerTime | None = None

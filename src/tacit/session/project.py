@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tacit import errors
 from tacit.core import UnitColumn
-from tacit.ledger import LEASE_MS, CatalogDeclarations
+from tacit.ledger import LEASE_MS, ActSigner, CatalogDeclarations
 from tacit.project import FILE, Project, Serving
 from tacit.session.changes import Change, changes, changes_of, record
 from tacit.session.curator import FOLDER, Curator, LedgerFolder
@@ -201,19 +201,21 @@ def open_for_serving(
     return curator.answered_by(pools, LEASE_MS, serving.time), serving
 
 
-def apply_project(
+def apply_project(  # noqa: PLR0913 - a file, and how an owner acts
     path: str | Path = FILE,
     *,
     by: str,
     environment: Mapping[str, str] = os.environ,
     reason: str = "",
     needed_only: bool = False,
+    signer: ActSigner | None = None,
 ) -> tuple[Change, ...]:
     """Record the changes of the file that the ledger lacks, as acts of the owner ``by``.
 
-    Changes of populations with other owners wait for those owners. The recorded changes are
-    returned. A ``reason`` must be given if a cap is raised. With ``needed_only``, only changes
-    that questions depend on are recorded.
+    The acts are signed by ``signer``, where owners have keys. Changes of populations with
+    other owners wait for those owners. The recorded changes are returned. A ``reason`` must be
+    given if a cap is raised. With ``needed_only``, only changes that questions depend on are
+    recorded.
 
     Guarantee: everything that ``by`` may record is recorded, or nothing is. Once this returns,
     nothing is charged under an earlier declaration. The difference is computed while every
@@ -228,7 +230,7 @@ def apply_project(
         tables = tables_of(project.catalog, engines)
         for _ in range(ATTEMPTS):
             try:
-                with home.ledger.governing(by=by) as acts:
+                with home.ledger.signed_by(signer).governing(by=by) as acts:
                     acts.lock()
                     found = changes(project, acts, tables, reason)
                     if needed_only:

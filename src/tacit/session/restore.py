@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tacit.errors import InvalidValue
 from tacit.ledger import (
+    ActSigner,
     Anchor,
     AnchorFile,
     Difference,
@@ -23,6 +24,7 @@ def charge_difference(
     *,
     by: str,
     anchors: Path | None = None,
+    signer: ActSigner | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[Difference, ...]:
     """Charge the difference between the newest anchor of a project and its restored ledger.
@@ -32,10 +34,10 @@ def charge_difference(
     """
     mark = HeadMark(path.parent / FOLDER / MARK)
     with project_and_ledger(path, environment, checked=False) as (_, home):
-        found: list[Difference] = []
+        ledger, found = home.ledger.signed_by(signer), list[Difference]()
         for anchor in (_newest(home, anchors, path), mark.read()):
             if anchor is not None:
-                found += home.ledger.charge_difference(anchor, by=by)
+                found += ledger.charge_difference(anchor, by=by)
         if home.place is not None and home.signer is not None:
             renew_anchor(home.store, home.place, home.signer, wall_clock())
     mark.forget()

@@ -92,6 +92,34 @@ class SigningKey:
         """Read the key in the file ``path``, and create the file if there is none."""
         return cls(key_in(path))
 
+    @classmethod
+    def in_file(cls, path: Path) -> Self:
+        """Read the key in the file ``path``; raise `InvalidValue` if there is none."""
+        try:
+            if path.exists():
+                return cls(key_in(path))
+        except OSError as error:
+            raise InvalidValue(
+                f"The key file {path} cannot be read. Only its owner can: name a file of your "
+                "own."
+            ) from error
+        raise InvalidValue(f"There is no key file {path}. Make one: `tacit key new {path}`.")
+
+    @classmethod
+    def make_file(cls, path: Path) -> Self:
+        """Create the file ``path`` with a new key; refuse to overwrite a file."""
+        if path.exists():
+            raise InvalidValue(
+                f"{path} already exists, and a key that is overwritten is lost. Name another "
+                "file."
+            )
+        try:
+            return cls(key_in(path))
+        except OSError as error:
+            raise InvalidValue(
+                f"The key file {path} cannot be created. Name a file in a folder of your own."
+            ) from error
+
     @property
     def public(self) -> bytes:
         """The public key, by which anybody can verify signatures."""

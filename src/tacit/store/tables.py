@@ -140,6 +140,18 @@ members = Table("members", metadata, _key("population"), _key("principal"), _key
 owners = Table("owners", metadata, _key("population"), _key("owner"))
 """The owners of each budget."""
 
+owner_keys = Table(
+    "owner_keys",
+    metadata,
+    _key("population"),
+    _key("key"),
+    _text("owner"),  # '' for the key of an installation whose sign-ins are trusted
+    _text("issuer"),  # the identity provider of such an installation, or ''
+    _count("since"),  # the number of the entry that set the key
+    _count("current"),  # 1 while the key counts
+)
+"""The public keys with which owners sign their acts, and those that were replaced."""
+
 proposals = Table(
     "proposals",
     metadata,

@@ -12,7 +12,17 @@ from pydantic import Field
 
 from tacit.core import Loss, encode_loss
 from tacit.errors import InvalidValue
-from tacit.ledger import LONGEST_NAME, LONGEST_REASON, HolderStatus, Units, entries
+from tacit.ledger import (
+    LONGEST_NAME,
+    LONGEST_REASON,
+    HolderStatus,
+    KeySet,
+    SignInsEnded,
+    SignInsTrusted,
+    Units,
+    check_fingerprint,
+    entries,
+)
 from tacit.numeric import exact
 from tacit.project import Allowance
 from tacit.server.guarded_route import new_router, open_to
@@ -68,6 +78,12 @@ class Membership(Sent):
     principal: Name
 
 
+class ApprovedKey(Sent):
+    """The fingerprint of another owner's key, as this owner gave it to the caller."""
+
+    fingerprint: Annotated[str, Field(max_length=LONGEST_NAME)] | None = None
+
+
 # ------------------------------------------------------------------ proposals
 
 
@@ -92,9 +108,20 @@ def list_proposals(population: str, session: Door) -> dict[str, Any]:
 
 
 @router.post("/v1/ledger/{population}/proposals/{number}/approve", **open_to(Role.OWNER))
-def approve(population: str, number: Number, session: Door, caller: Calling) -> dict[str, Any]:
-    """Approve, as a second owner, the proposal with this number, which then takes effect."""
+def approve(
+    population: str,
+    number: Number,
+    session: Door,
+    caller: Calling,
+    given: ApprovedKey | None = None,
+) -> dict[str, Any]:
+    """Approve, as a second owner, the proposal with this number, which then takes effect.
+
+    The key of another owner is approved with the `fingerprint` that this owner gave the caller.
+    """
     name = session.catalog.population(population).name
+    waiting = session.ledger.waiting_proposals(name).get(number)
+    check_fingerprint(waiting, None if given is None else given.fingerprint)
     entry = session.ledger.approve(name, number, by=caller.principal)
     return {"population": name, "entry": entry.seq, "approved": number}
 
@@ -116,6 +143,52 @@ def _decision_json(session: Session, population: str, act: entries.Proposed) -> 
             return {"decision": "owner added", "owner": owner}
         case entries.OwnerRemoved(owner):
             return {"decision": "owner removed", "owner": owner}
+        case KeySet(owner, _):  # its fingerprint must come from the owner
+            return {"decision": "key set", "owner": owner}
+        case SignInsTrusted(key, issuer):
+            return {"decision": "sign-ins trusted", "key": key, "issuer": issuer}
+        case SignInsEnded(key):
+            return {"decision": "sign-ins ended", "key": key}
+
+
+# ------------------------------------------------------------------ keys of owners
+
+
+class OwnKey(Sent):
+    """The public key with which the caller will sign: 64 hexadecimal digits."""
+
+    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+@router.get("/v1/ledger/{population}/keys", **open_to(Role.AUDITOR, Role.OWNER))
+def list_keys(population: str, session: Door) -> dict[str, Any]:
+    """Return the keys with which owners sign, and the installations whose sign-ins count.
+
+    `signed_since` is the entry that set the first key; it is 0 while acts are not signed.
+    """
+    name = session.catalog.population(population).name
+    keys = session.ledger.owner_keys(name)
+    return {
+        "population": name,
+        "signed_since": keys.since,
+        "keys": {owner: keys.key_of(owner) for owner in sorted(session.ledger.owners(name))},
+        "sign_ins": keys.trusted,
+    }
+
+
+@router.post("/v1/ledger/{population}/keys", status_code=201, **open_to(Role.OWNER))
+def propose_key(
+    population: str, given: OwnKey, session: Door, caller: Calling
+) -> dict[str, Any]:
+    """Propose the caller's own key, by a sign-in that the owners trust.
+
+    So an owner who lost a key sets another one. A second owner approves it, if there is one.
+    """
+    name = session.catalog.population(population).name
+    entry = session.ledger.propose(
+        name, KeySet(caller.principal, given.key), by=caller.principal
+    )
+    return {"population": name, "entry": entry.seq, "key": given.key}
 
 
 # ------------------------------------------------------------------ quotas
