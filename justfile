@@ -87,6 +87,10 @@ campaign-edges rows="5000000":
 mutants count="400" seed="1" *args:
     shift 2; OPENBLAS_NUM_THREADS=1 uv run python shipping/mutants.py --count {{ count }} --seed {{ seed }} "$@"
 
+# the odds that are told for 14 losses and events: at least the exact ones, and at most 1.05 of them
+odds *args:
+    OPENBLAS_NUM_THREADS=1 uv run pytest -q -n 0 -s tests/claims/test_odds.py "$@"
+
 # attacks on exact answers and on ours, and how far each came
 attacks *args:
     TACIT_REPHRASINGS=1000 TACIT_TARGETS=1000 OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py tests/claims/test_attack_page.py "$@"

@@ -13,6 +13,7 @@ ROLES = {
     ("POST", "/v1/fit/quote"): ("analyst", "owner"),
     ("POST", "/v1/fit"): ("analyst",),
     ("GET", "/v1/releases/{release_key}"): ("analyst", "owner"),
+    ("GET", "/v1/releases/{release_key}/certificate"): ("analyst", "owner"),
     ("GET", "/v1/status"): ("analyst", "owner", "auditor"),
     ("GET", "/v1/ledger/{population}"): ("auditor", "owner"),
     ("GET", "/v1/ledger/{population}/history"): ("auditor", "owner"),
@@ -51,6 +52,7 @@ ABOUT = {
     "/v1/fit/quote": "dataset",
     "/v1/fit": "dataset",
     "/v1/releases/{release_key}": "release",
+    "/v1/releases/{release_key}/certificate": "release",
     "/v1/tokens": "token",
     "/v1/tokens/{token_id}": "token",
 } | {path: "population" for _, path in ROLES if path.startswith("/v1/ledger/")}

@@ -18,27 +18,48 @@ from tacit.accounting.convert import (
     with_epsilon,
 )
 from tacit.accounting.curves import ball_scale, gaussian_delta, lomax_factor
+from tacit.accounting.gaussian_privacy import gaussian_mu, mu_of_square, mu_square
 from tacit.accounting.pricing import calibrate, cost_of, delta_at, leaves, loss_of
-from tacit.accounting.risk import advantage, best_auc, exchange, in_words
+from tacit.accounting.risk import (
+    AttackOdds,
+    advantage,
+    best_auc,
+    exchange,
+    in_words,
+    odds_of,
+    odds_of_event,
+    odds_of_mu,
+)
+from tacit.accounting.trade_off import TradeOff, curve_of_event, curve_of_loss
 
 __all__ = [
     "KEYS_PART",
     "NOISE_PART",
+    "AttackOdds",
+    "TradeOff",
     "advantage",
     "ball_scale",
     "best_auc",
     "budget_within",
     "calibrate",
     "cost_of",
+    "curve_of_event",
+    "curve_of_loss",
     "delta_at",
     "epsilon_of_rho",
     "exchange",
     "gaussian_delta",
+    "gaussian_mu",
     "in_words",
     "least_that",
     "leaves",
     "lomax_factor",
     "loss_of",
+    "mu_of_square",
+    "mu_square",
+    "odds_of",
+    "odds_of_event",
+    "odds_of_mu",
     "rho_within",
     "show_loss",
     "to_approximate_dp",

@@ -6,18 +6,22 @@ about people in general: these can be learned with or without that person's data
 are rounded toward more risk.
 """
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import erfc, inf, nextafter, sqrt
+from typing import Any
 
-from tacit.accounting.convert import convert
-from tacit.core import Loss, Measure
-from tacit.errors import InvalidValue
+from tacit.accounting.trade_off import (
+    TradeOff,
+    curve_of_event,
+    curve_of_loss,
+    curve_of_mu,
+)
+from tacit.accounting.trade_off import check_probability as _is_probability
+from tacit.core import Event, Loss, Measure
 from tacit.numeric import ceil_to, exp_bounds, plain, sqrt_bounds
 
 NO_DELTA = Fraction(0)
-
-DELTAS = [Fraction(part, 10**digits) for digits in range(1, 13) for part in (1, 2, 5)]
-"""The deltas at which a loss in rho is converted, in order to find the best bound."""
 
 MARGIN = 1e-12
 """Relative margin for the rounding of 64-bit floats."""
@@ -111,44 +115,154 @@ def gaussian_auc(mu: Fraction) -> Fraction:
     return _normal(sqrt_bounds(mu**2 / 2)[1])
 
 
-def in_words(loss: Loss, prior: Fraction) -> str:
-    """Return a sentence about the risk that can be published, for readers without statistics.
+FALSE_POSITIVE = Fraction(1, 100)
+"""The false-positive rate at which a true-positive rate is given."""
 
-    A loss in rho has a delta for every epsilon, and each pair gives a bound; the sentence has
-    the best of them.
+
+@dataclass(frozen=True, slots=True)
+class AttackOdds:
+    """The meaning of a loss for one person, as figures for readers without statistics.
+
+    ``belief`` is what an attacker with the belief ``prior`` can think at most, and an average
+    over the noise unless the loss is pure. ``pairs`` is the share of pairs of releases, one
+    with the person and one without, in which the best attacker picks the right one. ``found``
+    is the share of participants that an attacker finds who accuses the share ``false_positive``
+    of those who did not take part. ``mu`` is that of Gaussian differential privacy, if all
+    noise is Gaussian.
 
     Example:
-        >>> for line in in_words(Loss.pure(1), Fraction(1, 100)).split(", "):
+        >>> odds = odds_of(Loss.pure(1), Fraction(1, 100))
+        >>> [round(float(100 * each), 2) for each in (odds.belief, odds.pairs, odds.found)]
+        [2.67, 73.11, 2.72]
+    """
+
+    prior: Fraction
+    belief: Fraction
+    pairs: Fraction
+    found: Fraction
+    false_positive: Fraction = FALSE_POSITIVE
+    delta: Fraction = NO_DELTA
+    """The probability with which everything may be revealed; it is part of the figures."""
+    average: bool = False
+    """Whether the belief is an average over the noise."""
+    mu: Fraction | None = None
+
+    def __str__(self) -> str:
+        average = " on average" * self.average
+        found = _percent(self.found, Fraction(1, 10))
+        lost = (
+            f", may learn everything with a probability of at most {plain(self.delta)}"
+            if self.delta
+            else ""
+        )
+        return (
+            "An attacker who sees all releases and knows everyone else's data, and who thought "
+            f"it {plain(100 * self.prior)}% likely that one person's data was used, can now "
+            f"think it at most {_percent(self.belief, Fraction(1, 100))}% "
+            f"likely{average}{lost}, and can tell a release with that person from one without "
+            f"in at most {_percent(self.pairs, Fraction(1, 10))} of 100 tries, where guessing "
+            f"succeeds in 50. If the attacker accuses {plain(100 * self.false_positive)} of "
+            f"100 people who did not take part, at most {found} of 100 who did are found."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as text for JSON; they are rounded up."""
+        return {
+            "prior": plain(self.prior),
+            "posterior_at_most": plain(ceil_to(self.belief, FIGURE)),
+            "posterior_is_average": self.average,
+            "auc_at_most": plain(ceil_to(self.pairs, FIGURE)),
+            "false_positive_rate": plain(self.false_positive),
+            "true_positive_rate_at_most": plain(ceil_to(self.found, FIGURE)),
+            "delta": plain(self.delta),
+            "gdp_mu": None if self.mu is None else plain(self.mu),
+        }
+
+
+FIGURE = Fraction(1, 10**6)
+"""Step to which a figure is rounded up."""
+
+
+def odds_of(
+    loss: Loss, prior: Fraction, false_positive: Fraction = FALSE_POSITIVE
+) -> AttackOdds:
+    """Return the odds of everything that is ever released within ``loss``.
+
+    Guarantee: they hold for every mechanism, and every adaptive sequence of them, with this
+    loss. Some mechanism reaches each true-positive rate, so that no smaller rate can be
+    promised. They have no mu: nobody knows which noise will be used.
+    """
+    _is_probability(prior=prior, false_positive=false_positive)
+    curve = curve_of_loss(loss)
+    average = loss.measure is not Measure.PURE
+    # under pure and approximate differential privacy, the belief is bounded in each release
+    # (with probability 1 - delta), which says more than an average
+    belief = (
+        curve.belief(prior)
+        if loss.measure is Measure.ZCDP
+        else posterior(prior, loss.amount, min(loss.delta, Fraction(1)))
+    )
+    return AttackOdds(
+        prior,
+        belief,
+        curve.pairs,
+        curve.true_positive_rate(false_positive),
+        false_positive,
+        loss.delta,
+        average,
+    )
+
+
+def odds_of_event(
+    event: Event, loss: Loss, prior: Fraction, false_positive: Fraction = FALSE_POSITIVE
+) -> AttackOdds:
+    """Return the odds of releases that were made, by their ``event`` and its ``loss``.
+
+    They are not above those of the loss, because the loss bounds the event as well. They say
+    nothing about releases that follow. If all noise of the event is Gaussian, they have a mu.
+    """
+    return _least(odds_of(loss, prior, false_positive), curve_of_event(event))
+
+
+def odds_of_mu(
+    mu: Fraction, loss: Loss, prior: Fraction, false_positive: Fraction = FALSE_POSITIVE
+) -> AttackOdds:
+    """Return the odds of releases that were made, all with Gaussian noise, by their ``mu``.
+
+    Example:
+        >>> odds = odds_of_mu(Fraction(1), Loss.zcdp("0.5"), Fraction(1, 10))
+        >>> round(float(odds.pairs), 4)
+        0.7603
+    """
+    return _least(odds_of(loss, prior, false_positive), curve_of_mu(mu))
+
+
+def _least(bounded: AttackOdds, curve: TradeOff) -> AttackOdds:
+    """Return odds that are bounded by other odds and by a curve, both of which hold."""
+    belief = bounded.belief
+    if bounded.average:
+        belief = min(belief, curve.belief(bounded.prior))
+    return replace(
+        bounded,
+        belief=belief,
+        pairs=min(bounded.pairs, curve.pairs),
+        found=min(bounded.found, curve.true_positive_rate(bounded.false_positive)),
+        mu=curve.mu,
+    )
+
+
+def in_words(loss: Loss, prior: Fraction) -> str:
+    """Return sentences about the risk that can be published, for readers without statistics.
+
+    Example:
+        >>> for line in in_words(Loss.pure(1), Fraction(1, 100)).split(", ")[:4]:
         ...     print(line)
         An attacker who sees all releases and knows everyone else's data
         and who thought it 1% likely that one person's data was used
         can now think it at most 2.68% likely
         and can tell a release with that person from one without in at most 73.2 of 100 tries
-        where guessing succeeds in 50.
     """
-    points = _points(loss)
-    belief = min(posterior(prior, epsilon, delta) for epsilon, delta in points)
-    tries = min(best_auc(epsilon, delta) for epsilon, delta in points)
-    # with a delta, the bound is on the average over the noise
-    average = "" if loss.measure is Measure.PURE else " on average"
-    lost = f", may learn everything with a probability of at most {plain(loss.delta)}" * bool(
-        loss.delta
-    )
-    return (
-        "An attacker who sees all releases and knows everyone else's data, and who thought it "
-        f"{plain(100 * prior)}% likely that one person's data was used, can now think it at "
-        f"most {_percent(belief, Fraction(1, 100))}% likely{average}{lost}, and can "
-        "tell a release with that person from one without in at most "
-        f"{_percent(tries, Fraction(1, 10))} of 100 tries, where guessing succeeds in 50."
-    )
-
-
-def _points(loss: Loss) -> list[tuple[Fraction, Fraction]]:
-    """Return pairs of epsilon and delta, all of which the loss implies."""
-    if loss.measure is not Measure.ZCDP:
-        return [(loss.amount, loss.delta)]
-    converted = [convert(loss, Measure.APPROXIMATE, delta) for delta in DELTAS]
-    return [(point.amount, min(point.delta, Fraction(1))) for point in converted]
+    return str(odds_of(loss, prior))
 
 
 def _power(epsilon: Fraction) -> Fraction:
@@ -165,9 +279,3 @@ def _normal(value: Fraction) -> Fraction:
     """Return the standard normal CDF at ``value``, rounded up."""
     near = erfc(-nextafter(float(value), inf) / sqrt(2)) / 2
     return min(Fraction(1), Fraction(near * (1 + MARGIN)))
-
-
-def _is_probability(**values: Fraction) -> None:
-    for name, value in values.items():
-        if not 0 <= value <= 1:
-            raise InvalidValue(f"{name} must be in [0, 1], and {value} is not.")

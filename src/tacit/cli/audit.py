@@ -1,8 +1,8 @@
-"""`tacit audit`, `tacit verify` and `tacit attack`: test the guarantee, and what data leaks.
+"""`tacit audit` and `tacit attack`: test the guarantee, and what data leaks.
 
 `audit` tests statistically whether this build meets its privacy guarantee, and signs a report.
-`verify` checks such a report. `attack` runs known attacks on planned questions or on a table,
-with exact data on the owner's side. `attack --gallery` runs them on synthetic people.
+`tacit verify` checks such a report. `attack` runs known attacks on planned questions or on a
+table, with exact data on the owner's side. `attack --gallery` runs them on synthetic people.
 """
 
 import sys
@@ -118,30 +118,6 @@ def audit(  # noqa: PLR0913 - one for each option
         click.echo(f"Wrote {where}, signed by {key.public.hex()}.")
     if report.broken:
         raise SystemExit(BROKEN)
-
-
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--key", help="The public key of the signer, which you got from the owner.")
-def verify(*, file: Path, key: str | None) -> None:
-    """Check the signature of the report FILE offline, and show who signed it."""
-    try:
-        text = file.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"{file} cannot be read as a text file. Check its name.") from error
-    signed = later("tacit.audit.report").SignedReport.of(text)
-    if key is not None and key.strip().lower() != signed.key:
-        raise InvalidValue(
-            f"{file} is signed by {signed.key}, and not by the key that you gave. "
-            "Do not trust it, or verify it with the right key."
-        )
-    found = {
-        name: safe(str(signed.report.get(name, ""))) for name in ("made", "tacit", "verdict")
-    }
-    click.echo(f"{file}: unchanged since {found['made']}, by Tacit {found['tacit']}.")
-    click.echo(found["verdict"])
-    whose = "the key that you gave" if key else "ask the owner for the key, and pass --key"
-    click.echo(f"Signed by {signed.key} ({whose}).")
 
 
 def _questions_in(file: Path | None) -> tuple[str, ...]:

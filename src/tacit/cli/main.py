@@ -3,8 +3,9 @@
 import click
 
 from tacit.cli.ask import ask
-from tacit.cli.audit import attack, audit, verify
+from tacit.cli.audit import attack, audit
 from tacit.cli.calibrate import calibrate
+from tacit.cli.certify import certificate, registry, report, verify
 from tacit.cli.declare import budget, domain, epoch, limits, protect
 from tacit.cli.demo import demo
 from tacit.cli.keys import key
@@ -57,6 +58,9 @@ COMMANDS = (
     publish,
     attack,
     audit,
+    certificate,
+    report,
+    registry,
     verify,
     status,
     freeze,

@@ -9,10 +9,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
 from tacit import core
 from tacit.accounting import with_epsilon
+from tacit.client.line import Line, certificate_from
 from tacit.errors import InvalidValue, KeyReused
 from tacit.frame import FrameQuery as Asked
 from tacit.numeric import Number, exact
@@ -20,14 +21,6 @@ from tacit.plan import canonical
 from tacit.query import Expected, check_sizes
 from tacit.render import html, text
 from tacit.sql import show
-
-
-class Line(Protocol):
-    """A connection over which questions are sent."""
-
-    def post(self, path: str, body: dict[str, Any], key: str | None = None) -> Any:
-        """Send ``body`` to ``path``, and return the server's reply."""
-        ...
 
 
 def send_charged(
@@ -51,7 +44,8 @@ def send_charged(
     try:
         release = core.decode_release(json.dumps(reply["release"]).encode())
         standing = with_epsilon(core.decode_budget_summary(reply["standing"]))
-        return core.Answer.of(release, standing, bytes.fromhex(reply["release_key"]))
+        key = bytes.fromhex(reply["release_key"])
+        return core.Answer.of(release, standing, key, lambda _: certificate_from(wire, key))
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue(
             "The server's reply is not an answer. Check that the url is that of a Tacit server "

@@ -17,9 +17,11 @@ from urllib.parse import quote as quoted
 from urllib.parse import urlencode, urlsplit
 
 from tacit.accounting import with_epsilon
-from tacit.client.question import Line, RemoteQuestion, send_charged
+from tacit.certify import Certificate
+from tacit.client.line import Line, certificate_from
+from tacit.client.question import RemoteQuestion, send_charged
 from tacit.client.retry import RetryPolicy
-from tacit.core import Catalog, decode_budget_summary, decode_catalog, decode_loss
+from tacit.core import Answer, Catalog, decode_budget_summary, decode_catalog, decode_loss
 from tacit.errors import InvalidValue
 from tacit.extras import load
 from tacit.frame import Table
@@ -163,6 +165,10 @@ class RemoteSession:
     ) -> FitPreview:
         """Return the price of fitting ``model``. This is free, and no data is read."""
         return preview(self._wire, asked_for(model, dataset, features, target))
+
+    def certificate(self, answer: Answer) -> Certificate:
+        """Return the certificate of an answer, or of the ``release_`` of a model; free."""
+        return certificate_from(self._wire, answer.release_key)
 
     @property
     def catalog(self) -> Catalog:

@@ -70,6 +70,15 @@ class Transport:
         """Return the server's reply at ``path``."""
         return self._request("GET", path, None, {})
 
+    def text(self, path: str, accept: str) -> str:
+        """Return the text of the server's reply at ``path``, in the media type ``accept``."""
+        request = self._http.build_request("GET", path, headers={"Accept": accept})
+        with self._waiting(f"Waiting for {self.url}") as tell:
+            reply = self._send(request, tell)
+        if not reply.is_success:
+            raise error_of(reply.status_code, _read(reply))
+        return reply.text
+
     def post(self, path: str, body: Mapping[str, Any], key: str | None = None) -> Any:
         """Send ``body``, with the idempotency key ``key`` if given, and return the reply."""
         headers = {"Accept": f"{EXACT}, application/json"}

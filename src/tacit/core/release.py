@@ -413,10 +413,30 @@ class Answer(Release):
 
     standing: BudgetSummary
     release_key: bytes = b""
+    certifier: Callable[["Answer"], Any] | None = field(
+        default=None, kw_only=True, compare=False
+    )
+    """The function of a session or a server that writes the certificate of an answer."""
+
+    def certificate(self) -> Any:
+        """Return the signed certificate of this answer, which can be verified offline.
+
+        It has ``text`` (JSON), ``page`` (HTML) and ``save(file)``. This is free.
+        """
+        if self.certifier is None:
+            raise InvalidValue(
+                "This answer has no certificate, because no ledger was charged for it. Ask a "
+                "question about data in a session."
+            )
+        return self.certifier(self)
 
     @classmethod
     def of(
-        cls, release: Release, standing: BudgetSummary, release_key: bytes = b""
+        cls,
+        release: Release,
+        standing: BudgetSummary,
+        release_key: bytes = b"",
+        certifier: Callable[["Answer"], Any] | None = None,
     ) -> "Answer":
         """Return ``release`` together with the summary of the budget."""
         columns, guarantee, receipt = release.columns, release.guarantee, release.receipt
@@ -428,6 +448,7 @@ class Answer(Release):
             release_key,
             coverage=release.coverage,
             dates=release.dates,
+            certifier=certifier,
         )
 
     @property

@@ -26,6 +26,7 @@ from tacit.ledger.backup import (
 from tacit.ledger.book import Book
 from tacit.ledger.budget import EVERYBODY, USUAL_SHARE, Status, Terms
 from tacit.ledger.chain import Anchor, AnchorFile, HeadMark, remember_ends
+from tacit.ledger.chain_acts import Checkpointed, Restored
 from tacit.ledger.charge import (
     LONGEST_NAME,
     NO_UNITS,
@@ -40,6 +41,7 @@ from tacit.ledger.charge import (
     subject_of,
     utc_day,
 )
+from tacit.ledger.charge_facts import ChargeFacts
 from tacit.ledger.declarations import (
     AnyDeclaration,
     CatalogDeclarations,
@@ -60,6 +62,7 @@ from tacit.ledger.lease import LEASE_MS, SILENCE_SECONDS, LeaseKeeper, LeaseStat
 from tacit.ledger.ledger import Ledger, wall_clock
 from tacit.ledger.owner_acts import (
     ActSigner,
+    Attested,
     KeySet,
     SignInsEnded,
     SignInsTrusted,
@@ -101,6 +104,7 @@ __all__ = [
     "AnchorKeeper",
     "AnchorPlace",
     "AnyDeclaration",
+    "Attested",
     "Backup",
     "Book",
     "CapRaised",
@@ -108,7 +112,9 @@ __all__ = [
     "ChainVerdict",
     "ChainWitness",
     "Charge",
+    "ChargeFacts",
     "ChargeRequest",
+    "Checkpointed",
     "CommandPlace",
     "Decision",
     "Declaration",
@@ -132,6 +138,7 @@ __all__ = [
     "OwnerKeys",
     "OwnerRemoved",
     "Proposed",
+    "Restored",
     "SignInsEnded",
     "SignInsTrusted",
     "Status",

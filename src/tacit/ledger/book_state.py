@@ -9,9 +9,9 @@ of a book needs a new form**, which has its name too: without one, no checkpoint
 checkpoint of an earlier form is still verified by a walk from the start, but not resumed from.
 
 Four fields grow with every entry and are left out (`OF_ENTRIES`): which requests were charged,
-which answers were stored, which charges are in several chains, and which acts were signed. What
-a later entry says about an earlier one of these is verified by a walk from the first entry, and
-by the keys of the tables of requests and answers.
+which answers were stored, which charges are in several chains, and which acts were signed. A
+walk from the first entry verifies what a later entry says about an earlier one of these, and so
+do the keys of the tables of requests and answers.
 """
 
 import json

@@ -484,7 +484,7 @@ def decode_act(text: str) -> Act | Decision:
             "wrote it. Install the newest version."
         ) from error
     if not canonical:
-        raise LedgerBroken("A ledger entry is not canonical, so it was changed. Restore a backup.")
+        raise LedgerBroken("A ledger entry is not canonical: it was changed. Restore a backup.")
     return act
 
 

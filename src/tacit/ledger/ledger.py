@@ -28,6 +28,7 @@ from tacit.ledger.charge import (
     binding_of,
     utc_day,
 )
+from tacit.ledger.charge_facts import ChargeFacts, charge_facts
 from tacit.ledger.checkpoints import (
     EVERY,
     checkpoints_in,
@@ -328,6 +329,10 @@ class Ledger:
         """Extend the leases of charges that are still computed by ``lease_ms`` from now."""
         extend_leases(self._store, charges, self._clock() + lease_ms)
 
+    def now(self) -> int:
+        """Return the time of this ledger's clock, in milliseconds since 1970."""
+        return self._clock()
+
     def today(self) -> date:
         """Return the day that this machine's calendar shows."""
         return datetime.fromtimestamp(self._clock() / 1000).astimezone().date()
@@ -387,6 +392,10 @@ class Ledger:
         """Return the bytes of the release that is stored under ``release_key``, or None."""
         with self._store.reading() as work:
             return reserve.stored_body(work, release_key)
+
+    def charge_facts(self, receipt: bytes) -> ChargeFacts:
+        """Return all that the ledger knows about the charge with this receipt."""
+        return charge_facts(self._store, receipt)
 
     def was_charged(self, principal: str, population: str, release_key: bytes) -> bool:
         """Return whether ``principal`` was charged for the release under that key."""

@@ -1,5 +1,13 @@
 """Sessions: open data or a project, preview a question, pay for it, and read the answer."""
 
+from tacit.session.certificates import (
+    audit_in,
+    audits_in,
+    certificate_for,
+    certify,
+    installation_key,
+    receipt_of,
+)
 from tacit.session.changes import Change, budget_of, quota_of
 from tacit.session.curator import FOLDER, Curator, LedgerFolder, signing_key
 from tacit.session.engines import (
@@ -48,13 +56,18 @@ __all__ = [
     "Stage",
     "alarm",
     "apply_project",
+    "audit_in",
+    "audits_in",
     "budget_of",
+    "certificate_for",
+    "certify",
     "charge_difference",
     "datasets_without_profile",
     "dated_epochs_of",
     "engines_with_fixed_plans",
     "epoch_name",
     "export_ledger",
+    "installation_key",
     "open_engine",
     "open_engines",
     "open_for_serving",
@@ -66,6 +79,7 @@ __all__ = [
     "project_and_ledger",
     "quota_of",
     "read_project",
+    "receipt_of",
     "restore_ledger",
     "signing_key",
     "spec_of",

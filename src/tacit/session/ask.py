@@ -60,6 +60,7 @@ from tacit.query import (
     sum_groups,
     table_times,
 )
+from tacit.session.certificates import certifier_of
 from tacit.session.curator import Curator
 from tacit.session.policy_version import (
     epochs_of,
@@ -147,7 +148,8 @@ def ask(
     quote = price_question(curator, plan, loss)
     refuse_long_delay(curator, quote)
     release, standing, key = charge_and_answer(curator, quote, request)
-    return core.Answer.of(post_process(release, quote.question.post, quote), standing, key)
+    shown = post_process(release, quote.question.post, quote)
+    return core.Answer.of(shown, standing, key, certifier_of(curator))
 
 
 def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
@@ -382,7 +384,8 @@ def fit(  # noqa: PLR0913, PLR0917 - a model, and what it is fitted to
     """
     quote = quote_of(curator, model, dataset, features, target)
     release, standing, key = charge_and_answer(curator, quote, request)
-    return learn_from(model, core.Answer.of(release, standing, key), features)
+    answer = core.Answer.of(release, standing, key, certifier_of(curator))
+    return learn_from(model, answer, features)
 
 
 def preview(

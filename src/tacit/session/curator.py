@@ -106,6 +106,8 @@ class LedgerFolder:
     """The ends of the chains when the folder of the sealing key was last used."""
     leases: LeaseKeeper = field(default_factory=LeaseKeeper, repr=False)
     """The keeper of the leases on answers that worker processes compute."""
+    private_folder: Path | None = None
+    """The private folder of the installation, in which its signing key is."""
     signer: SigningKey | None = field(default=None, repr=False)
     """The key that signs anchors and checkpoints."""
     place: AnchorPlace | None = field(default=None, repr=False)
@@ -138,7 +140,8 @@ class LedgerFolder:
         private_folder(folder)
         store = open_sqlite(folder / "ledger.db")
         key = SealingKey.from_file(folder / "key")
-        return cls._open(store, key, HeadMark(folder / MARK), place, checked=checked)
+        found = cls._open(store, key, HeadMark(folder / MARK), place, checked=checked)
+        return replace(found, private_folder=folder)
 
     @classmethod
     def of(
@@ -167,7 +170,8 @@ class LedgerFolder:
             key = SealingKey.from_file(private_folder(folder) / "key")
             mark = HeadMark(folder / MARK)
         store = open_store(address_with_secret(project.store, STORE, environment))
-        return cls._open(store, key, mark, place, checked=checked)
+        found = cls._open(store, key, mark, place, checked=checked)
+        return replace(found, private_folder=folder)
 
     @classmethod
     def _open(

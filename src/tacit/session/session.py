@@ -5,7 +5,8 @@ from datetime import date
 from types import TracebackType
 from typing import Any, Self
 
-from tacit.core import Catalog, Loss, RowsProfile, TotalProfile
+from tacit.certify import Certificate
+from tacit.core import Catalog, Loss, Release, RowsProfile, TotalProfile
 from tacit.frame import Table
 from tacit.ledger import USUAL_LIMIT, ChainVerdict, History, HistoryFilter, Ledger, Status
 from tacit.ml.registry import Model, cross_validation_of
@@ -14,6 +15,7 @@ from tacit.plan import Plan, PublicRows, Scan
 from tacit.project import Allowance
 from tacit.query import FitPreview, FreeQuestion
 from tacit.session.ask import fit, open_holdout, open_stream, preview
+from tacit.session.certificates import certificate_for, receipt_of
 from tacit.session.changes import quota_of
 from tacit.session.curator import Curator
 from tacit.session.estimate import (
@@ -163,6 +165,14 @@ class Session:
     def estimate(self, dataset: str, column: str, what: str) -> DomainEstimate:
         """Return the question that estimates the ``bounds`` or the ``keys`` of a column."""
         return estimate_of(self._curator, dataset, column, what)
+
+    def certificate(self, release: Release | str) -> Certificate:
+        """Return the signed certificate of a release, which can be verified offline; free.
+
+        ``release`` is an answer, the ``release_`` of a model, a step of a publication, or the
+        receipt of one of them in hexadecimal digits.
+        """
+        return certificate_for(self._curator, receipt_of(release))
 
     @property
     def catalog(self) -> Catalog:

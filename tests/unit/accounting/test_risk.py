@@ -104,7 +104,8 @@ def test_a_sentence_of_a_pure_loss() -> None:
         "An attacker who sees all releases and knows everyone else's data, and who thought it "
         "1% likely that one person's data was used, can now think it at most 2.68% likely, and "
         "can tell a release with that person from one without in at most 73.2 of 100 tries, "
-        "where guessing succeeds in 50."
+        "where guessing succeeds in 50. If the attacker accuses 1 of 100 people who did not "
+        "take part, at most 2.8 of 100 who did are found."
     )
 
 

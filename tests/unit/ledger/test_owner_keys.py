@@ -12,7 +12,8 @@ from tacit.core.loss import Budget, Loss
 from tacit.core.privacy_unit import Population
 from tacit.errors import InvalidValue, LedgerBroken, NotPermitted
 from tacit.ledger import owner_keys
-from tacit.ledger.charge import Charge
+from tacit.ledger.chain import Anchor, Head
+from tacit.ledger.charge import Charge, Units
 from tacit.ledger.entries import (
     ACTS,
     CapRaised,
@@ -148,7 +149,20 @@ def acts_of_an_owner() -> dict[str, Callable[[Ledger], object]]:
         as_owner(ledger, "olga").join("patients", "ann", "@lab", by="olga")
         return ledger.leave("patients", "ann", "@lab", by="olga")
 
+    def withdraw(ledger: Ledger) -> object:
+        olga = as_owner(ledger, "olga")
+        asked = olga.propose("patients", OwnerAdded(f"o{next(numbers)}"), by="olga")
+        return ledger.withdraw("patients", asked.seq, by="olga")
+
+    def restore_older(ledger: Ledger) -> object:
+        lost = next(numbers).to_bytes(32, "big")
+        head = Head("patients", 10**6, lost, Units(1, 0), b"")
+        return ledger.charge_difference(Anchor((head,), at=2 * 10**12), by="olga")
+
     return {
+        "withdraw": withdraw,
+        "lower": lambda each: each.lower_cap("patients", Loss.pure("0.9"), by="olga"),
+        "restore": restore_older,
         "look": look,
         "thaw": thaw,
         "grant": grant,

@@ -27,7 +27,15 @@ from tacit.server.messages import (
 )
 from tacit.server.paid_answers import PaidAnswers
 from tacit.server.token_policy import Role
-from tacit.session import Curator, PaidQuestion, Preview, Session, paid_fit, paid_question
+from tacit.session import (
+    Curator,
+    PaidQuestion,
+    Preview,
+    Session,
+    certificate_for,
+    paid_fit,
+    paid_question,
+)
 from tacit.session import Question as Asked
 
 router = new_router()
@@ -132,6 +140,33 @@ def release(
     if found is None or not _may_read(caller, found.guarantee.population.name, key, curator):
         raise UnknownName("There is no release with this key that you may read.")
     return release_response(found, kind)
+
+
+PAGE = "text/html"
+
+
+@router.get(
+    "/v1/releases/{release_key}/certificate",
+    **open_to(Role.ANALYST, Role.OWNER, lane="audit"),  # its odds take a second to compute
+)
+def certificate(
+    release_key: Key, request: Request, curator: AllTables, caller: Calling
+) -> Response:
+    """Return the signed certificate of a stored release, to those who may read the release.
+
+    It is JSON, or an HTML page if the Accept header names text/html. Both are verified offline
+    by `tacit verify`. This is free.
+    """
+    stored = curator.home.ledger.stored_body(bytes.fromhex(release_key))
+    found = None if stored is None else decode_release(stored)
+    if found is None or not _may_read(
+        caller, found.guarantee.population.name, bytes.fromhex(release_key), curator
+    ):
+        raise UnknownName("There is no release with this key that you may read.")
+    made = certificate_for(curator, found.receipt)
+    if PAGE in request.headers.get("accept", ""):
+        return Response(made.page, media_type=PAGE)
+    return Response(made.text, media_type="application/json")
 
 
 def _may_read(caller: Caller, population: str, key: bytes, curator: Curator) -> bool:

@@ -1,0 +1,301 @@
+"""The facts of a ledger about one population, read in one pass over its chain.
+
+Every entry is verified while it is read (`tacit.ledger.Book`). Sums are kept by day, by
+principal and by mechanism, so that memory does not grow with the number of charges.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from fractions import Fraction
+
+from tacit import core
+from tacit.accounting import (
+    leaves,
+    mu_of_square,
+    mu_square,
+    show_loss,
+    to_approximate_dp,
+)
+from tacit.certify.certificate import event_name, time_text
+from tacit.errors import InvalidValue, LedgerBroken
+from tacit.ledger import (
+    NO_UNITS,
+    Attested,
+    Book,
+    Checkpointed,
+    Ledger,
+    Restored,
+    Status,
+    Units,
+    describe_decision,
+)
+from tacit.ledger import entries as acts
+
+MOST_NOTES = 200
+"""Number of decisions and incidents that are listed one by one; of more, the newest are."""
+
+Amount = acts.QuotaSet | acts.DefaultQuotaSet | acts.QuotaRequested | acts.CapLowered
+"""Acts that name an amount."""
+
+
+NEWEST_ANSWERS = 20
+"""Number of newest answers whose assumptions are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One entry in words: its number, its time, who acted, and what it says."""
+
+    seq: int
+    at: int
+    by: str
+    said: str
+
+    @property
+    def row(self) -> tuple[str, str, str, str]:
+        """The cells of a table."""
+        return str(self.seq), time_text(self.at), self.by, self.said
+
+
+@dataclass(slots=True)
+class PopulationFacts:
+    """All that a report or a registry record says about a population."""
+
+    book: Book
+    status: Status
+    spent_on: dict[date, Units] = field(default_factory=dict)
+    """The sum of charges of each day, in UTC, with inherited amounts."""
+    caps: list[tuple[date, Units]] = field(default_factory=list)
+    """The cap from each day on which it changed."""
+    asked_by: Counter[str] = field(default_factory=Counter)
+    """The number of charges of each principal."""
+    mechanisms: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often each mechanism was used, by its name and its numerics."""
+    decisions: list[Note] = field(default_factory=list)
+    incidents: list[Note] = field(default_factory=list)
+    declared: list[tuple[int, int]] = field(default_factory=list)
+    """The number and the time of each declaration."""
+    freezes: int = 0
+    first: int | None = None
+    """The time of the first charge."""
+    last: int | None = None
+    timed: int = 0
+    """The number of charges that paid for a random delay of the answer."""
+    newest: deque[str] = field(default_factory=lambda: deque(maxlen=NEWEST_ANSWERS))
+    """The keys of the newest releases, in hexadecimal digits."""
+    squares: float | None = 0.0
+    """The sum of the squared mu of all charges; None if some noise is not Gaussian."""
+
+    @property
+    def name(self) -> str:
+        """The name of the population."""
+        return self.book.population
+
+    @property
+    def opened(self) -> acts.Opened:
+        """The first entry of the chain."""
+        if self.book.opened is None:
+            raise LedgerBroken("A chain begins with its opening. Restore the ledger.")
+        return self.book.opened
+
+    @property
+    def unit(self) -> core.PrivacyUnit:
+        """The unit of privacy, with the neighbours that are hidden."""
+        return core.PrivacyUnit(self.opened.unit, core.Neighbours(self.opened.neighbours))
+
+    @property
+    def mu(self) -> Fraction | None:
+        """The mu of Gaussian differential privacy of all charges, if all noise is Gaussian."""
+        return None if self.book.inherited else mu_of_square(self.squares)
+
+    def loss(self, units: Units) -> core.Loss:
+        """Return units as a loss in the measure of the budget."""
+        return units.loss(self.status.measure)
+
+    def total(self, units: Units) -> str:
+        """Return units as text with the whole delta, which includes that of the conversion."""
+        loss, delta = self.loss(units), self.status.conversion_delta
+        whole = to_approximate_dp(loss, delta).delta
+        return show_loss(replace(loss, delta=whole), delta)
+
+    def loss_text(self, units: Units) -> str:
+        """Return units as text: epsilon first, and rho in brackets."""
+        return show_loss(self.loss(units), self.status.conversion_delta)
+
+    def read(self, entry: acts.Entry) -> None:
+        """Verify the next entry, and count what it says."""
+        act = self.book.read(entry)
+        match act:
+            case acts.Opened():
+                self.caps.append((day_of(act.at), self.book.cap))
+                self._decide(entry, act.by, act.at, f"opened the budget: {self._cap()}")
+            case acts.Charged():
+                self._charge(act)
+            case acts.Missed(charge, at):
+                self._incident(entry, at, f"the answer to charge {charge} was late")
+            case acts.Failed(charge, at):
+                self._incident(entry, at, f"charge {charge} failed")
+            case acts.Retried(charge, at):
+                self._incident(entry, at, f"charge {charge} was run twice")
+            case acts.Looked(by, at):
+                self._incident(entry, at, "an owner reviewed all incidents so far", by)
+            case acts.Inherited():
+                self._spend(day_of(act.at), Units(act.amount, act.delta))
+                self.squares = None
+                said = f"took over the loss spent under {act.source} on the same tables"
+                self._decide(entry, act.by, act.at, said)
+            case Restored(place, _, _, _, by, at):
+                self._spend(day_of(at), Units(act.amount, act.delta))
+                self.squares = None
+                said = f"restored an older copy, and charged what it lacks up to entry {place}"
+                self._decide(entry, by, at, said)
+            case acts.AnswerStored() | acts.StateSealed() | Attested() | Checkpointed():
+                pass
+            case _:
+                self._govern(entry, act)
+
+    def _govern(  # noqa: C901, PLR0912 - one case a kind
+        self, entry: acts.Entry, act: acts.Act | acts.Decision
+    ) -> None:
+        """Note an act of an owner, or a request to owners."""
+        by, at = getattr(act, "by", getattr(act, "principal", "")), getattr(act, "at", 0)
+        match act:
+            case acts.Described() | acts.FactsDeclared():
+                self.declared.append((entry.seq, act.at))
+                said = f"declared the tables: {len(act.facts)} facts"
+            case acts.Frozen():
+                self.freezes += 1
+                said = "stopped all charges"
+            case acts.Thawed():
+                said = "allowed charges again"
+            case acts.QuotaSet():
+                said = f"set the quota of {act.holder}: {self._amount(act)}"
+            case acts.DefaultQuotaSet():
+                said = f"set the quota of analysts without one: {self._amount(act)}"
+            case acts.LeastSet(share, _, _):
+                said = f"set the least price of a question: {share} of the cap"
+            case acts.QuotaRequested():
+                said = f"asked for a quota of {self._amount(act)} for {act.holder}"
+                said += f": {act.reason}" if act.reason else ""
+            case acts.QuotaDeclined(request, _, _):
+                said = f"declined request {request}"
+            case acts.Joined(principal, group, _, _):
+                said = f"added {principal} to {group}"
+            case acts.MemberRemoved(principal, group, _, _):
+                said = f"removed {principal} from {group}"
+            case acts.CapLowered():
+                said = f"lowered the cap to {self._amount(act)}"
+                said += f": {act.reason}" if act.reason else ""
+            case acts.Proposed(decision):
+                said = f"proposed or decided: {self._decision(decision)}"
+            case acts.Approved(proposal):
+                said = f"approved proposal {proposal}"
+            case acts.ProposalWithdrawn(proposal):
+                said = f"withdrew proposal {proposal}"
+            case _:
+                said = acts_name(act)
+        if self.caps and self.caps[-1][1] != self.book.cap:
+            self.caps.append((day_of(at), self.book.cap))
+        self._decide(entry, by, at, said)
+
+    def _charge(self, act: acts.Charged) -> None:
+        self.first = act.at if self.first is None else self.first
+        self.last = act.at
+        self.newest.append(act.release)
+        self.asked_by[act.principal] += 1
+        self._spend(day_of(act.at), Units(act.amount, act.delta))
+        event = core.decode_event(act.event)
+        kinds = set()
+        for leaf, times in leaves(event):
+            if not isinstance(leaf, core.Nothing):
+                kinds.add((event_name(leaf), leaf.numerics.value))
+                self.timed += isinstance(leaf, core.DelayNoise) and times > 0
+        self.mechanisms.update(kinds)
+        square = mu_square(event)
+        if square is None or self.squares is None:
+            self.squares = None
+        else:
+            self.squares += square
+
+    def _spend(self, day: date, units: Units) -> None:
+        self.spent_on[day] = self.spent_on.get(day, NO_UNITS) + units
+
+    def _decision(self, decision: acts.Decision) -> str:
+        match decision:
+            case acts.CapRaised(amount, delta, reason):
+                return f"raise the cap by {self.loss_text(Units(amount, delta))} ({reason})"
+            case _:
+                return describe_decision(decision, self.status.measure)
+
+    def _amount(self, act: Amount) -> str:
+        return self.loss_text(Units(act.amount, act.delta))
+
+    def _cap(self) -> str:
+        return self.loss_text(self.book.cap)
+
+    def _decide(self, entry: acts.Entry, by: str, at: int, said: str) -> None:
+        self.decisions.append(Note(entry.seq, at, by, said))
+        del self.decisions[:-MOST_NOTES]
+
+    def _incident(self, entry: acts.Entry, at: int, said: str, by: str = "") -> None:
+        self.incidents.append(Note(entry.seq, at, by, said))
+        del self.incidents[:-MOST_NOTES]
+
+
+def acts_name(act: object) -> str:
+    """Return the name of a kind of act in words, for kinds that have no sentence of their own.
+
+    Example:
+        >>> acts_name(acts.OwnerAdded("ann"))
+        'owner added'
+    """
+    return next((name for name, kind in acts.ACTS.items() if kind is type(act)), "an act")
+
+
+def day_of(at: int) -> date:
+    """Return the day of a ledger's time, in UTC."""
+    return datetime.fromtimestamp(at / 1000, UTC).date()
+
+
+def read_population(ledger: Ledger, population: str) -> PopulationFacts:
+    """Return what the ledger says about a population; its whole chain is verified.
+
+    Raises:
+        LedgerBroken: An entry does not follow from the one before, or the stored sum of the
+            budget differs from that of the chain.
+    """
+    status = ledger.status(population)
+    found = PopulationFacts(Book(population), status)
+    for entry in _entries(ledger, population):
+        found.read(entry)
+    now = ledger.status(population)
+    if found.book.spent.amount > now.spent_units.amount:
+        raise LedgerBroken(
+            f"The stored sum of the budget of {population!r} is below the sum of its charges. "
+            "Restore the ledger from a backup, and verify it with `tacit ledger verify`."
+        )
+    return found
+
+
+def newest_assumptions(facts: PopulationFacts, ledger: Ledger) -> tuple[str, ...]:
+    """Return the assumptions of the newest stored answers, each once."""
+    found: dict[str, None] = {}
+    for key in facts.newest:
+        body = ledger.stored_body(bytes.fromhex(key))
+        if body is None:
+            continue
+        try:
+            release = core.decode_release(body)
+        except InvalidValue:  # the answer of a stream or a holdout
+            continue
+        found |= dict.fromkeys(release.guarantee.assumptions)
+    return tuple(found)
+
+
+def _entries(ledger: Ledger, population: str) -> Iterator[acts.Entry]:
+    after = 0
+    while page := ledger.entries(population, after):
+        yield from page
+        after = page[-1].seq
