@@ -71,7 +71,7 @@ def test_raises_do_not_add_up(two: Ledger) -> None:
 
 def test_a_proposal_replaces_only_what_is_about_the_same(two: Ledger) -> None:
     kept = [
-        two.propose("patients", OwnerAdded("ines"), by="olga").seq,
+        two.propose("patients", OwnerAdded("ida"), by="olga").seq,
         rise(two, "1"),
     ]
     replaced = two.propose("patients", OwnerAdded("owen"), by="olga").seq
@@ -215,7 +215,7 @@ def test_the_least_price_follows_a_lowered_cap(store: Store) -> None:
 
 
 def test_a_lowered_cap_withdraws_a_raise(two: Ledger) -> None:
-    raise_, other = rise(two, "1"), two.propose("patients", OwnerAdded("ines"), by="olga").seq
+    raise_, other = rise(two, "1"), two.propose("patients", OwnerAdded("ida"), by="olga").seq
     two.lower_cap("patients", Loss.pure("0.5"), by="otto")
     assert list(two.waiting_proposals("patients")) == [other]
     with pytest.raises(UnknownName):
