@@ -70,7 +70,7 @@ def test_the_ledger_is_shown_in_words(file: Path) -> None:
     nothing = said("ledger", "show", "patients", "--until", "1999-12-31", "--project", file)
     assert nothing == "No entry of the ledger of patients fits.\n"
     wrong = said("ledger", "show", "patients", "--kind", "x", "--project", file, code=1)
-    assert "The kinds are: answer, approval, cap, charge, declaration," in wrong
+    assert "The kinds are: answer, approval, cap, charge, checkpoint, declaration," in wrong
 
 
 def test_programs_read_the_ledger_and_the_status(file: Path) -> None:
@@ -141,6 +141,10 @@ def test_without_the_key_nothing_is_drawn_again(file: Path, tmp_path: Path) -> N
     copy(file, tmp_path / "tacit.toml")
     copy(file.parent / "clinic.duckdb", tmp_path / "clinic.duckdb")
     new.rename(tmp_path / ".tacit")
+    project = ("--project", tmp_path / "tacit.toml")
+    moved = ("apply", "--yes", "--as", "olga", *project)
+    assert "There is no anchor" in said(*moved, code=1)
+    said("ledger", "anchor", "--start", *project)  # the key of the earlier ones is not here
     said("apply", "--yes", "--as", "olga", "--project", tmp_path / "tacit.toml")
     listed = said("publish", "list", "--project", tmp_path / "tacit.toml")
     assert listed == ""
@@ -172,7 +176,8 @@ def test_a_ledger_goes_on_in_a_database(
     new = tmp_path / "tacit.toml"
     address = new_store("postgresql")
     new.write_text(file.read_text() + f'\n[store]\naddress = "{address}"\n')
-    copy(file.parent / "clinic.duckdb", tmp_path / "clinic.duckdb")
+    for name in ("clinic.duckdb", "tacit.anchors"):
+        copy(file.parent / name, tmp_path / name)
     words = ("ledger", "restore", export, "--project", new)
     assert "restored and verified" in said(*words, "--key", key)
     assert (tmp_path / ".tacit" / "key").read_bytes() == key.read_bytes()

@@ -68,7 +68,7 @@ def test_a_duckdb_database_from_its_schema_to_an_answer(tmp_path: Path) -> None:
     before = comments(file)
     said(file)
     assert comments(file) == before
-    assert len(before) == 16
+    assert len(before) == 18
     assert tacit(file, "apply", "--yes").exit_code == 0
     answer = tacit(file, "ask", JOINED, "--epsilon", "1")
     assert "north" in answer.output

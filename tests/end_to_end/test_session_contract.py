@@ -143,8 +143,9 @@ def missing(here: type, there: type, but: set[str]) -> set[str]:
 
 
 ESTIMATES = {"estimate", "limits", "profile", "total_profile"}
-BESIDE_THE_LEDGER = {"ledger", "states", "stream", "holdout", *ESTIMATES}
-"""What only who has the ledger's folder can do: streams and holdouts keep states there."""
+BESIDE_THE_LEDGER = {"ledger", "states", "stream", "holdout", "certificate", *ESTIMATES}
+"""What only who has the ledger's folder can do: streams and holdouts keep states there, and a
+certificate is found by its receipt. A server finds it by the answer."""
 
 
 def test_both_doors_have_the_same_words() -> None:

@@ -141,7 +141,7 @@ def _of_object(who: Who, method: str, path: str, thing: str) -> int:
 def _in_reach(method: str, path: str, thing: str) -> int:
     if (method, path[-5:]) == ("POST", "/keys"):
         return 403  # a key is proposed by a sign-in, and nobody here signed in
-    if path.endswith("/approve"):
+    if path.endswith(("/approve", "/withdraw")):
         return 404  # no proposal waits, because each population has one owner
     if path.endswith("/look") or (path.startswith("/v1/fit") and thing == OTHER):
         # nothing failed, so that there is nothing to look at; and the budget of the staff
