@@ -8,19 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from asking import answer, ask, open_pure
+from asking import answer, ask, open_pure, population
 from click.testing import CliRunner, Result
 from conftest import Bar
 
 from tacit.cli.main import main
-from tacit.core.loss import Loss
+from tacit.core.loss import Budget, Loss
 from tacit.errors import BudgetExceeded, InvalidValue, LedgerBroken, NotPermitted
-from tacit.ledger.anchor_places import FilePlace, check_place, renew_anchor
-from tacit.ledger.chain import Anchor, take_anchor
+from tacit.ledger.anchor_places import FilePlace, FolderPlace, check_place, renew_anchor
+from tacit.ledger.chain import Anchor, append, take_anchor
+from tacit.ledger.chain_acts import Restored
 from tacit.ledger.charge import Units
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.verify import export, restore
 from tacit.session.project import project_and_ledger
+from tacit.session.restore import charge_difference
 from tacit.store.connect import open_store
 from tacit.store.key_files import SigningKey
 from tacit.store.store import SqlStore
@@ -143,6 +145,61 @@ def test_a_population_that_the_copy_lacks_is_opened_first(lost: Lost, tmp_path: 
     empty.close()
 
 
+def change(store: SqlStore, path: Path, statement: str, *values: object) -> SqlStore:
+    """Close ``store``, change its file as somebody could who may write it, and open it."""
+    store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        for (name,) in connection.execute(triggers).fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute(statement, values)
+        connection.commit()
+    return open_store(f"sqlite:///{path}")
+
+
+def test_an_entry_that_says_nothing_of_a_loss_satisfies_no_anchor(
+    lost: Lost, tmp_path: Path
+) -> None:
+    """The column by which the act of a restore is found is not part of the chain."""
+    hash_ = lost.anchor.heads[0].hash.hex()
+    forge = "UPDATE entries SET state = ? WHERE population = 'patients' AND seq = 2"
+    forged = change(lost.store, tmp_path / "old.db", forge, hash_)
+    with pytest.raises(LedgerBroken, match="put back to an older copy"):
+        check_place(forged, lost.place, KEY)
+    assert len(Ledger(forged).charge_difference(lost.anchor, by="olga")) == 1
+    assert check_place(forged, lost.place, KEY) == lost.anchor
+    forged.close()
+
+
+def test_a_restore_that_charged_too_little_satisfies_no_anchor(lost: Lost) -> None:
+    """Somebody who may write the database writes the act of an owner without a key."""
+    patients = lost.anchor.heads[0]
+    with lost.store.writing() as work:
+        append(work, "patients", Restored(patients.seq, patients.hash.hex(), 0, 0, "olga", 7))
+    lost.ledger.verify("patients")
+    with pytest.raises(LedgerBroken, match="less is spent under 'patients' than when entry 9"):
+        check_place(lost.store, lost.place, KEY)
+    with pytest.raises(LedgerBroken, match="less is spent under 'patients'"):
+        renew_anchor(lost.store, lost.place, KEY, 9)
+    with pytest.raises(LedgerBroken, match="less is spent than the sum that was anchored"):
+        lost.ledger.verify("patients", lost.anchor)
+
+
+def test_an_anchor_after_a_restore_replaces_none_of_the_same_length(
+    lost: Lost, tmp_path: Path
+) -> None:
+    folder = FolderPlace(tmp_path / "many")
+    folder.put(lost.anchor)
+    lost.ledger.charge_difference(lost.anchor, by="olga")
+    while take_anchor(lost.store).entries < lost.anchor.entries:
+        lost.ledger.set_quota("patients", "ann", Loss.pure("0.9"), by="olga")
+    after = renew_anchor(lost.store, folder, KEY, 9)
+    assert after is not None
+    assert (after.entries, after.generation) == (lost.anchor.entries, 1)
+    assert len(list((tmp_path / "many").iterdir())) == 2
+    assert check_place(lost.store, folder, KEY) == after
+
+
 # ------------------------------------------------------------------ by the command line
 
 
@@ -190,6 +247,30 @@ def test_the_commands_of_a_lost_ledger_in_the_order_of_their_messages(
     assert "This answer cost" in run("ask", COUNT, "--epsilon", "0.3")
     verified = tacit("ledger", "verify", "--from-the-start", "--project", file).output
     assert "are consistent and match the anchor" in verified
+
+
+def test_each_owner_charges_for_their_own_population(file: Path, tmp_path: Path) -> None:
+    """Until all have done so, the ledger is not used, and its mark is not forgotten."""
+    folder = file.parent / ".tacit"
+    with project_and_ledger(file) as (_, home):
+        staff = population("staff")
+        home.ledger.open_budget(staff, Budget(Loss.pure("1")), ("omar",), by="omar")
+    backup(folder / "ledger.db", tmp_path / "old.db")
+    assert tacit("ask", COUNT, "--epsilon", "0.2", "--project", file).exit_code == 0
+    with project_and_ledger(file) as (_, home):
+        answer(home.ledger, ask("lost", of=staff))
+    for each in folder.glob("ledger.db*"):
+        each.unlink()
+    shutil.copy(tmp_path / "old.db", folder / "ledger.db")
+    [first] = charge_difference(file, by="olga")
+    assert first.population == "patients"
+    with pytest.raises(LedgerBroken, match="the chain of 'staff' ends before entry"):
+        project_and_ledger(file).__enter__()
+    assert (folder / "heads").exists()
+    [second] = charge_difference(file, by="omar")
+    assert second.population == "staff"
+    with project_and_ledger(file) as (_, home):
+        assert home.ledger.status("staff").spent == Loss.pure("0.1")
 
 
 def test_anchors_that_are_missing_empty_or_of_another_place(file: Path) -> None:

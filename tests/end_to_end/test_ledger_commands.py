@@ -100,6 +100,19 @@ def test_programs_read_the_ledger_and_the_status(file: Path) -> None:
         assert "left for one question: epsilon " in str(session.status())
 
 
+def test_a_freeze_does_not_wait_for_the_place_of_anchors(file: Path) -> None:
+    anchors, aside = file.parent / "tacit.anchors", file.parent / "aside"
+    anchors.rename(aside)
+    anchors.mkdir()
+    told = said("freeze", "patients", "--as", "olga", "--project", file, code=1)
+    assert "All charges about patients are stopped." in told
+    assert "cannot be read" in told
+    anchors.rmdir()
+    aside.rename(anchors)
+    assert "tacit thaw patients" in said("status", "--project", file)
+    said("thaw", "patients", "--as", "olga", "--project", file)
+
+
 def test_a_ledger_goes_on_in_another_place(file: Path, tmp_path: Path) -> None:
     export = tmp_path / "export"
     shown = said("ledger", "export", export, "--project", file)

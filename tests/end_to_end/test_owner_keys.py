@@ -81,7 +81,7 @@ def file(folder: Path) -> Path:
 def raise_cap(file: Path, by: str, *more: object) -> Result:
     file.write_text(file.read_text().replace(BUDGET, LARGER))
     why = ("--reason", "a second study")
-    return tacit("apply", "--yes", *why, "--as", by, "--project", file, *more)
+    return tacit("apply", "--yes", "--as", by, "--project", file, *why, *more)
 
 
 def cap(file: Path) -> Any:
@@ -123,6 +123,22 @@ def test_without_keys_the_same_shell_user_raises_the_cap(tmp_path: Path) -> None
     (place,) = proposals(file)
     done("ledger", "approve", "patients", place, "--as", "omar", "--project", file)
     assert cap(file).amount > before.amount
+
+
+def test_a_proposal_from_before_the_first_key_is_made_again(tmp_path: Path) -> None:
+    file = make_project(tmp_path / "clinic", changed=TWO)
+    more, key = ("--project", file), tmp_path / "olga.key"
+    assert raise_cap(file, "olga").exit_code == 0
+    (old,) = proposals(file)
+    done("key", "new", key)
+    place = done("key", "set", "patients", key, "--as", "olga", *more).split()[1].rstrip(":")
+    given = ("--fingerprint", told_fingerprint(key))
+    done("ledger", "approve", "patients", place, "--as", "omar", *given, *more)
+    assert f"proposal {old} of olga can no longer be approved" in done("status", *more)
+    assert raise_cap(file, "olga", "--key", key).exit_code == 0
+    (new,) = proposals(file)
+    assert new > old
+    assert f"proposal {new} of olga waits for a second owner" in done("status", *more)
 
 
 def test_every_command_of_an_owner_signs(folder: Path, file: Path) -> None:

@@ -131,6 +131,19 @@ def test_an_anchor_of_another_key_or_without_one_is_refused(
     assert check_place(store, place, KEY) is not None
 
 
+def test_the_line_of_many_populations_is_read_as_a_whole(tmp_path: Path) -> None:
+    """Such a line is longer than the end of a file that is read first."""
+    place = FilePlace(tmp_path / "anchors")
+    heads = tuple(Head(f"p{n:03}", 1, bytes(32), Units(1, 0), bytes(32)) for n in range(600))
+    for at in (1, 2):
+        place.put(Anchor(heads).sign(KEY, at))
+        with (tmp_path / "anchors").open("a") as file:
+            file.write(Anchor(heads).text)  # a crash cut this line short
+        newest = newest_anchor(place, KEY)
+        assert newest is not None
+        assert newest.at == at
+
+
 def test_every_edit_of_an_anchor_is_seen(tmp_path: Path, store: SqlStore, bar: Bar) -> None:
     """Each character of the newest line is replaced, and each part of it is left out."""
     place, ledger = FilePlace(tmp_path / "anchors"), Ledger(store)

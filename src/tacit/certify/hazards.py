@@ -269,11 +269,14 @@ def _implementation(evidence: Evidence) -> Found:
 
 
 def _security(evidence: Evidence) -> Found:
-    owners = len(evidence.facts.book.owners)
+    owners, lost = len(evidence.facts.book.owners), evidence.facts.book.lost
     yield (
         "The record of losses is changed, or restored from an old copy",
-        evidence.anchored,
-        "The chain was verified, and contains the anchored entry."
+        evidence.anchored and not lost,
+        f"An older copy was restored, which lacks entry {max(lost.values())}. An owner charged "
+        "what was spent up to that entry; who asked what for it is not known."
+        if lost
+        else "The chain was verified, and contains the anchored entry."
         if evidence.anchored
         else "The chain was verified, but not compared with an anchor that is kept elsewhere.",
     )

@@ -116,6 +116,11 @@ def _waiting_lines(status: Status, book: Book, now: int) -> Iterator[str]:
         what = _decision_text(status, proposed)
         if has_lapsed(proposed, now):
             yield f"proposal {seq} of {proposed.by} has lapsed: {what}"
+        elif not book.can_approve(seq, proposed):
+            yield (
+                f"proposal {seq} of {proposed.by} can no longer be approved, because its owner "
+                f"or key counts no more: {what}; propose it again"
+            )
         else:
             command = f"tacit ledger approve {book.population} {seq}"
             yield (
@@ -313,7 +318,7 @@ def withdraw(
 
 # ------------------------------------------------------------------ freeze and thaw
 # These commands open no engine and read no declaration, so that a freeze works even if
-# something else is wrong.
+# something else is wrong. It is recorded before the ledger is compared with its anchors.
 
 
 @click.command()
@@ -322,12 +327,14 @@ def withdraw(
 @click.argument("population")
 def freeze(*, project: Path, principal: str, population: str) -> None:
     """Stop all charges about POPULATION at once, at every server, as an owner."""
-    with project_and_ledger(project) as (_, home):
+    with project_and_ledger(project, checked=False) as (_, home):
         home.ledger.freeze(population, by=principal)
     click.echo(
         f"All charges about {population} are stopped. Stored answers stay free. To allow "
         f"charges again, run `tacit thaw {population}`."
     )
+    with project_and_ledger(project):  # tells what is wrong, and writes an anchor
+        pass
 
 
 @click.command()

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from tacit.errors import InvalidValue, LedgerBroken, StoreFailed
 from tacit.ledger.chain import Anchor, check_anchor, take_anchor
@@ -72,25 +72,17 @@ class FilePlace:
         """Return the last complete line, or None if there is none."""
         try:
             with self._path.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - TAIL))
-                found = _last_line(file.read())
-                if found is None and size > TAIL:
-                    file.seek(0)
-                    found = _last_line(file.read())
+                return _last_line(_end_of(file)[1])
         except FileNotFoundError:
             return None
         except OSError as error:
             raise _unreadable(self, error) from error
-        return found
 
     def put(self, anchor: Anchor) -> None:
         """Append a line; a line that a crash cut short is overwritten."""
         try:
             with self._path.open("a+b") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - TAIL))
-                tail = file.read()
+                size, tail = _end_of(file)
                 file.truncate(size - (len(tail) - tail.rfind(b"\n") - 1))
                 file.write(anchor.text.encode() + b"\n")
                 file.flush()
@@ -195,6 +187,17 @@ class CommandPlace:
                 f"{done.returncode}. Its own output says why."
             )
         return done.stdout
+
+
+def _end_of(file: BinaryIO) -> tuple[int, bytes]:
+    """Return the size of a file, and its end, in which the last complete line is complete."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - TAIL))
+    found = file.read()
+    if size > TAIL and found.count(b"\n") < 2:  # noqa: PLR2004 - the ends of two lines
+        file.seek(0)
+        found = file.read()
+    return size, found
 
 
 def _last_line(written: bytes) -> str | None:
@@ -325,7 +328,7 @@ def renew_anchor(  # noqa: PLR0913 - a store, a place, and what is known of its 
         if not anchor.heads or (last is not None and last.heads == anchor.heads):
             return last
         generation = 0 if last is None else last.generation
-        if last is not None and anchor.entries < last.entries:
+        if last is not None and anchor.entries <= last.entries:
             generation += 1  # an owner has restored an older copy, and charged the difference
         signed = anchor.sign(key, at, generation)
         place.put(signed)

@@ -481,6 +481,13 @@ class Book:
     def _measure(self) -> str:
         return self.opened.measure if self.opened else ""
 
+    def can_approve(self, proposal: int, act: acts.Proposed) -> bool:
+        """Return whether a second owner can still approve the proposal ``act``, in time.
+
+        Its owner must still be one, and where acts are signed, the key must still count.
+        """
+        return act.by in self.owners and self.keys.can_approve(proposal, act)
+
     def check_end(self) -> None:
         """Raise `LedgerBroken` if the last entry needs a signature, which is missing."""
         try:

@@ -35,6 +35,7 @@ from tacit.ledger.entries import (
 )
 from tacit.store import (
     ANCHOR,
+    WHAT_TO_DO,
     Seen,
     SigningKey,
     Store,
@@ -256,6 +257,7 @@ _HEADS = select(
         entries, (entries.c.population == budgets.c.population) & (entries.c.seq == 1)
     )
 )
+_SPENT = select(budgets.c.spent_amount, budgets.c.spent_delta).where(_here)
 VERSION = 2
 """The format of anchors. Format 1 had neither sums nor a signature, and is still read."""
 
@@ -401,7 +403,8 @@ def check_anchor(store: Store, anchor: Anchor) -> None:
     """Raise `LedgerBroken` if ``store`` is older than ``anchor``, or is another ledger.
 
     Guarantee: if this returns, every chain of the store contains its anchored entry, or an
-    owner's act that charges the difference (`tacit.ledger.restored`).
+    owner's act that charges the difference (`tacit.ledger.restored`), and the sum that limits
+    charges is at least the anchored one.
     """
     with store.reading() as work:
         for head in anchor.heads:
@@ -409,6 +412,20 @@ def check_anchor(store: Store, anchor: Anchor) -> None:
             error = missing_entry(work, seen, ANCHOR)
             if error is not None:
                 raise error
+            _check_sum(work, head)
+
+
+def _check_sum(work: Work, head: Head) -> None:
+    """Raise `LedgerBroken` if less is spent than when ``head`` was anchored.
+
+    A sum never falls, also not by a restore, after which the difference is charged.
+    """
+    row = work.one(_SPENT, {"at": head.population})
+    if head.spent is not None and row is not None and not head.spent <= Units(*row):
+        raise LedgerBroken(
+            f"The ledger was changed: less is spent under {head.population!r} than when entry "
+            f"{head.seq} was anchored. {WHAT_TO_DO}"
+        )
 
 
 def remember_ends(store: Store) -> None:

@@ -78,7 +78,8 @@ def charge_difference(
             if head.population not in known:
                 raise InvalidValue(
                     f"This ledger has no budget of {head.population!r}, which was anchored. "
-                    "Open it again with `tacit apply`, and then charge the difference."
+                    "Take [anchors] out of the project file, open the budget again with `tacit "
+                    "apply`, put [anchors] back, and then charge the difference."
                 )
             hold(work, head.population)
             if missing_entry(work, _as_seen(head), ANCHOR) is None:

@@ -318,6 +318,8 @@ def verify(
         fault = book.entry_error(f"the chain ends here, but entry {head.seq} was anchored")
     if fault is not None and head is not None and head.hash.hex() not in book.lost:
         raise fault
+    if head is not None and head.spent is not None and not head.spent <= book.spent:
+        raise book.entry_error("less is spent than the sum that was anchored")
     if book.opened is None:
         raise LedgerBroken(
             f"The chain of {population!r} has no entries. Restore the ledger from a backup."

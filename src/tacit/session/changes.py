@@ -190,7 +190,12 @@ def changes_of(
         status, book = _unspent(name, budget), Book(name)
         yield _opening(people, budget, status)
     else:
-        waiting, budget = ledger.waiting_proposals(name), budget_of(people.budget, status)
+        budget = budget_of(people.budget, status)
+        waiting = {  # what nobody can approve any more is proposed again
+            seq: each
+            for seq, each in ledger.waiting_proposals(name).items()
+            if book.can_approve(seq, each)
+        }
         _check_fixed(people, budget, status, book)
         yield from _caps(budget, status, waiting, reason)
         yield from _owner_changes(people, book, waiting)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tacit.errors import InvalidValue
+from tacit.errors import InvalidValue, LedgerBroken, NotPermitted
 from tacit.ledger import (
     ActSigner,
     Anchor,
@@ -30,16 +30,28 @@ def charge_difference(
     """Charge the difference between the newest anchor of a project and its restored ledger.
 
     ``anchors`` is a file of anchors, where the project file names no place for them. Entries
-    that only the mark in the ledger's folder has seen are charged for too.
+    that only the mark in the ledger's folder has seen are charged for too. Populations of other
+    owners wait for these owners: until then, no anchor is written, and the mark stays.
     """
     mark = HeadMark(path.parent / FOLDER / MARK)
     with project_and_ledger(path, environment, checked=False) as (_, home):
         ledger, found = home.ledger.signed_by(signer), list[Difference]()
         for anchor in (_newest(home, anchors, path), mark.read()):
-            if anchor is not None:
+            if anchor is None:
+                continue
+            try:
                 found += ledger.charge_difference(anchor, by=by)
-        if home.place is not None and home.signer is not None:
-            renew_anchor(home.store, home.place, home.signer, wall_clock())
+            except NotPermitted:  # the other populations wait for their owners
+                if not found:
+                    raise
+        try:
+            if home.place is not None and home.signer is not None:
+                renew_anchor(home.store, home.place, home.signer, wall_clock())
+            mark.check(home.store)
+        except LedgerBroken:  # opening the ledger says why
+            if not found:
+                raise
+            return tuple(found)
     mark.forget()
     return tuple(found)
 

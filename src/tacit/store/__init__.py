@@ -7,6 +7,7 @@ from tacit.store.connect import PRAGMAS, open_sqlite, open_store, sync_folder
 from tacit.store.continuity import (
     ANCHOR,
     PROCESS,
+    WHAT_TO_DO,
     Seen,
     check_continues,
     check_end,
@@ -26,6 +27,7 @@ __all__ = [
     "PREFIX",
     "PROCESS",
     "VARIABLE",
+    "WHAT_TO_DO",
     "AccessToken",
     "Prints",
     "SealingKey",
