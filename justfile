@@ -107,6 +107,10 @@ attack-page:
 survey *args:
     OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_local.py tests/end_to_end/test_survey.py "$@"
 
+# an officer's walk through the guides: keys, a cap, exports, documents, four lost ledgers, and the refusal of each step
+officer *args:
+    uv run pytest -q -n 0 tests/end_to_end/test_officer_walk.py tests/end_to_end/test_officer_guides.py "$@"
+
 # what one question shows of a session, a server and the mechanism (of ten times CI's people), and `tacit audit`
 audit *args:
     TACIT_CANARIES=100000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_one_run.py tests/claims/test_lower_bound.py tests/unit/audit tests/contracts/test_audit_on_question.py tests/end_to_end/test_audit.py "$@"

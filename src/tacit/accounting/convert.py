@@ -255,21 +255,31 @@ def to_approximate_dp(loss: Loss, conversion_delta: Fraction) -> Loss:
 
 
 def show_loss(
-    loss: Loss, conversion_delta: Fraction, *, rho_first: bool = False, down: bool = False
+    loss: Loss,
+    conversion_delta: Fraction,
+    *,
+    rho_first: bool = False,
+    down: bool = False,
+    whole: bool = False,
 ) -> str:
     """Return ``loss`` as text: its epsilon at the delta of its budget, and its rho in brackets.
 
-    The rest of a budget is rounded ``down``; other losses are rounded up.
+    The rest of a budget is rounded ``down``; other losses are rounded up. The ``whole`` delta
+    includes that of the conversion: only with it does the printed epsilon hold.
 
     Example:
         >>> print(show_loss(Loss.zcdp("0.1"), Fraction(1, 10**6)))
         epsilon 2.141939 (rho 0.1)
         >>> print(show_loss(Loss.zcdp("0.1"), Fraction(1, 10**6), rho_first=True, down=True))
         rho 0.1 (epsilon 2.141938)
+        >>> print(show_loss(Loss.zcdp("0.1"), Fraction(1, 10**6), whole=True))
+        epsilon 2.141939, delta 0.000001 (rho 0.1)
     """
     epsilon = None
     if loss.measure is Measure.ZCDP and conversion_delta:
         epsilon = _epsilon_shown(loss.amount, conversion_delta)
+        if whole:
+            loss = replace(loss, delta=to_approximate_dp(loss, conversion_delta).delta)
     return loss_text(loss, epsilon, rho_first=rho_first, down=down)
 
 

@@ -149,7 +149,7 @@ def certificate_of(
             "this": loss_parts(loss, status.conversion_delta)
             | {"gdp_mu": _mu_text(facts.event)},
             "so_far": loss_parts(status.spent, status.conversion_delta),
-            "at_most": loss_parts(status.cap, status.conversion_delta),
+            "at_most": loss_parts(status.cap, status.conversion_delta, whole=True),
         },
         "odds": {
             "this": odds_of_event(facts.event, loss, PRIOR).to_dict(),
@@ -207,8 +207,12 @@ def time_text(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def loss_parts(loss: core.Loss, conversion_delta: Fraction) -> dict[str, Any]:
+def loss_parts(
+    loss: core.Loss, conversion_delta: Fraction, *, whole: bool = False
+) -> dict[str, Any]:
     """Return a loss as text and as numbers: its epsilon and delta, and its rho if it has one.
+
+    The text of a cap has the ``whole`` delta, which includes that of the conversion.
 
     Example:
         >>> loss_parts(core.Loss.pure(1), Fraction(0))
@@ -219,7 +223,7 @@ def loss_parts(loss: core.Loss, conversion_delta: Fraction) -> dict[str, Any]:
         total = to_approximate_dp(loss, conversion_delta)
     rho = plain(loss.amount) if loss.measure is core.Measure.ZCDP else None
     return {
-        "text": show_loss(loss, conversion_delta),
+        "text": show_loss(loss, conversion_delta, whole=whole),
         "epsilon": plain(total.amount),
         "delta": plain(total.delta),
         "rho": rho,

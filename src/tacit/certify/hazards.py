@@ -94,7 +94,7 @@ def _parameters(evidence: Evidence) -> Found:
         "Losses of many releases add up without a limit",
         True,
         (
-            f"The ledger refuses charges beyond {facts.loss_text(facts.book.cap)}, and all "
+            f"The ledger refuses charges beyond {facts.total(facts.book.cap)}, and all "
             f"of its {facts.book.seq} entries were verified for this report."
         ),
     )

@@ -6,7 +6,7 @@ principal and by mechanism, so that memory does not grow with the number of char
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from fractions import Fraction
 
@@ -16,7 +16,6 @@ from tacit.accounting import (
     mu_of_square,
     mu_square,
     show_loss,
-    to_approximate_dp,
 )
 from tacit.certify.certificate import event_name, time_text
 from tacit.errors import InvalidValue, LedgerBroken
@@ -116,9 +115,7 @@ class PopulationFacts:
 
     def total(self, units: Units) -> str:
         """Return units as text with the whole delta, which includes that of the conversion."""
-        loss, delta = self.loss(units), self.status.conversion_delta
-        whole = to_approximate_dp(loss, delta).delta
-        return show_loss(replace(loss, delta=whole), delta)
+        return show_loss(self.loss(units), self.status.conversion_delta, whole=True)
 
     def loss_text(self, units: Units) -> str:
         """Return units as text: epsilon first, and rho in brackets."""
@@ -233,7 +230,7 @@ class PopulationFacts:
         return self.loss_text(Units(act.amount, act.delta))
 
     def _cap(self) -> str:
-        return self.loss_text(self.book.cap)
+        return self.total(self.book.cap)
 
     def _decide(self, entry: acts.Entry, by: str, at: int, said: str) -> None:
         self.decisions.append(Note(entry.seq, at, by, said))

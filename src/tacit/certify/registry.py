@@ -197,7 +197,7 @@ def _basic(  # noqa: PLR0913, PLR0917 - the parts of the first tier
 
 def _privacy(facts: PopulationFacts) -> Record:
     status, unit = facts.status, facts.unit
-    parts = loss_parts(status.cap, status.conversion_delta)
+    parts = loss_parts(status.cap, status.conversion_delta, whole=True)
     spent = loss_parts(status.spent, status.conversion_delta)
     variant, loss = "deployment.dp_variant.", "deployment.privacy_loss."
     rho = parts["rho"]

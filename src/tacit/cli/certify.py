@@ -65,8 +65,9 @@ def certificate(
         click.echo(made.text, nl=False)
         return
     write_report(out, made.page if out.suffix.lower() in PAGES else made.text)
-    content = made.content
-    click.echo(f"Wrote {out}: {content['loss']['this']['text']}, signed by this installation.")
+    statement = later("tacit.certify").Statement.of(made.text)
+    loss = statement.content["loss"]["this"]["text"]
+    click.echo(f"Wrote {out}: {loss}, signed by {statement.key}.")
 
 
 def _of_publication(session: Session, name: str) -> Any:

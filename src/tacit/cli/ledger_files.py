@@ -38,8 +38,9 @@ def show(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Show the ledger of POPULATION: who, when, what, its cost, and what became of it.
 
-    The newest entries that fit are shown, in their order. Entries of the kinds answer and state
-    are shown only if they are asked for. To verify the chain, run `tacit ledger verify`.
+    The newest entries that fit are shown, in their order. Entries of the kinds answer,
+    checkpoint, signature and state are shown only if they are asked for. To verify the chain,
+    run `tacit ledger verify`.
     """
     wanted = HistoryFilter.of(
         analyst=analyst, kind=kinds, since=since, until=until, limit=limit

@@ -146,7 +146,8 @@ def check_is_empty(folder: Path) -> None:
         raise InvalidValue(f"{folder} is not a folder. Name a new folder.")
     if folder.exists() and any(folder.iterdir()):
         raise InvalidValue(
-            f"{folder} is not empty, and nothing was written. Name a new folder."
+            f"{folder} is not empty, and nothing was written. Name a new folder, or "
+            "move this one aside and keep it."
         )
 
 

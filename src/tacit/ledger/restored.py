@@ -78,8 +78,9 @@ def charge_difference(
             if head.population not in known:
                 raise InvalidValue(
                     f"This ledger has no budget of {head.population!r}, which was anchored. "
-                    "Take [anchors] out of the project file, open the budget again with `tacit "
-                    "apply`, put [anchors] back, and then charge the difference."
+                    "Restore a copy or an export of it, and then charge the difference. "
+                    "Without any copy, take [anchors] out of the project file, run `tacit "
+                    "apply`, and charge the difference to the anchors by --anchors."
                 )
             hold(work, head.population)
             if missing_entry(work, _as_seen(head), ANCHOR) is None:

@@ -285,7 +285,7 @@ class ChainVerdict:
     def __str__(self) -> str:
         against = "and match the anchor" if self.anchored else "(no anchor was given)"
         delta = self.conversion_delta
-        spent, cap = show_loss(self.spent, delta), show_loss(self.cap, delta)
+        spent, cap = show_loss(self.spent, delta), show_loss(self.cap, delta, whole=True)
         read = f"{self.entries} entries"
         if self.since:
             read += f", read from the checkpoint in entry {self.since},"

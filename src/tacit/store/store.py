@@ -131,7 +131,8 @@ class SqlStore:
             engine.dispose()
             raise StoreFailed(
                 "The store could not be opened, because its database reported an error. Check "
-                "its address, that its server runs, and that it can be written."
+                "its address, that its server runs, and that it can be written. If its file is "
+                "damaged, keep it for the inquiry, and restore the newest copy of the ledger."
             ) from error
         except BaseException:
             engine.dispose()
