@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, null, update
 
 from tacit.ledger import reserve
 from tacit.ledger.budget import BudgetRow, find_budget
@@ -26,6 +26,7 @@ UNCONDITIONAL = (
     .returning(
         budgets.c.head_seq,
         budgets.c.head_hash,
+        null(),  # the hash in the chain, which is looked up where it is unknown
         budgets.c.missed,
         budgets.c.failed,
         budgets.c.retried,

@@ -16,8 +16,8 @@ Governed = Callable[..., AbstractContextManager[Any]]
 class ActByAct:
     """The acts of an owner, each in a unit of work of its own, as version 0.1.0 had them."""
 
-    def __init__(self, store: Any, signed: Any) -> None:
-        self._store, self._signed = store, signed
+    def __init__(self, store: Any, signed: Any, key: Any) -> None:
+        self._store, self._signed, self._key = store, signed, key
 
     def __getattr__(self, name: str) -> Any:
         if name == "signer":
@@ -25,14 +25,14 @@ class ActByAct:
 
         def act(*given: Any, **more: Any) -> Any:
             with self._store.writing() as work:
-                return getattr(Governing(work, self._signed), name)(*given, **more)
+                return getattr(Governing(work, self._signed, self._key), name)(*given, **more)
 
         return act
 
 
 def bug(_: Governed) -> Governed:
     @contextmanager
-    def governing(store: Any, signed: Any) -> Iterator[Any]:
-        yield ActByAct(store, signed)
+    def governing(store: Any, signed: Any, key: Any = None) -> Iterator[Any]:
+        yield ActByAct(store, signed, key)
 
     return governing
