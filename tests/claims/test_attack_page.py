@@ -102,8 +102,11 @@ def test_a_chart_draws_what_the_attack_finds(story: str) -> None:
     fresh = [finding.success.value for finding in found(story)]
     assert len(shown) == len(fresh)
     assert max(abs(float(a) / 100 - b) for a, b in zip(shown, fresh, strict=True)) <= NEAR
-    limits = [f"{100 * each.allowed:.3g}" for each in found(story) if each.allowed is not None]
-    assert re.findall(r"<title>[^<]* allowed ([\d.]+)%", svg) == limits
+    limits = [each.allowed for each in found(story) if each.allowed is not None]
+    drawn = re.findall(r"<title>[^<]* allowed ([\d.]+)%", svg)
+    # what facts alone tell is a part of a limit, and is measured with noise
+    pairs = zip(drawn, limits, strict=True)
+    assert all(abs(float(a) / 100 - b) <= NEAR for a, b in pairs)
 
 
 def test_another_limit_is_noticed() -> None:
