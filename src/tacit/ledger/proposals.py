@@ -7,7 +7,7 @@ of earlier versions have proposals that never lapse, and several about one thing
 they meant, and can be withdrawn.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from sqlalchemy import bindparam, delete, select
 
@@ -94,14 +94,16 @@ def lapse_text(proposed: acts.Proposed) -> str:
     return f" until {time_text(proposed.lapses)} UTC" if proposed.lapses else ""
 
 
+def waiting_acts(work: Work, population: str) -> Iterator[tuple[int, acts.Act | acts.Decision]]:
+    """Yield the acts that wait for a decision, by number: proposals and requests for quotas."""
+    for seq, body in work.all(_WAITING, {"at": population}):
+        yield seq, acts.decode_act(body)
+
+
 def open_proposals(work: Work, population: str) -> dict[int, acts.Proposed]:
     """Return the proposals that nobody has approved or withdrawn, lapsed ones too."""
-    found = {}
-    for seq, body in work.all(_WAITING, {"at": population}):
-        act = acts.decode_act(body)
-        if isinstance(act, acts.Proposed):  # requests for quotas are in the same table
-            found[seq] = act
-    return found
+    waiting = waiting_acts(work, population)
+    return {seq: act for seq, act in waiting if isinstance(act, acts.Proposed)}
 
 
 def waiting_within(work: Work, population: str, now: int) -> dict[int, acts.Proposed]:
@@ -129,6 +131,6 @@ def withdraw_replaced(
             settle(work, population, seq)
 
 
-def settle(work: Work, population: str, proposal: int) -> bool:
-    """Remove a proposal from the table of open ones; return False if it is not there."""
-    return bool(work.run(_SETTLE, {"at": population, "place": proposal}))
+def settle(work: Work, population: str, number: int) -> bool:
+    """Remove an act from those that wait for a decision; return False if it is not there."""
+    return bool(work.run(_SETTLE, {"at": population, "place": number}))

@@ -13,7 +13,7 @@ one entry for each decision of an owner, however often an analyst asks.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, insert, select
 
 from tacit.core import Loss
 from tacit.errors import InvalidValue, UnknownName
@@ -22,7 +22,7 @@ from tacit.ledger.budget import EVERYBODY, Quota, find_budget, holders_of, own_q
 from tacit.ledger.chain import append
 from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Units
 from tacit.ledger.govern import Governing
-from tacit.ledger.proposals import check_reason, waiting_within
+from tacit.ledger.proposals import check_reason, settle, waiting_acts, waiting_within
 from tacit.store import Store, Work
 from tacit.store.tables import holders, members, proposals
 
@@ -36,15 +36,7 @@ _HOLDERS = select(
 _MEMBERS = select(members.c.holder, members.c.principal).where(
     members.c.population == bindparam("at")
 )
-_WAITING = (
-    select(proposals.c.seq, proposals.c.body)
-    .where(proposals.c.population == bindparam("at"))
-    .order_by(proposals.c.seq)
-)
 _WAIT = insert(proposals)
-_SETTLE = delete(proposals).where(
-    proposals.c.population == bindparam("at"), proposals.c.seq == bindparam("place")
-)
 
 
 # ------------------------------------------------------------------ quotas and teams
@@ -172,13 +164,8 @@ def decline_quota(
     return entry
 
 
-def _waiting(work: Work, population: str) -> Iterator[tuple[int, acts.Act | acts.Decision]]:
-    for seq, body in work.all(_WAITING, {"at": population}):
-        yield seq, acts.decode_act(body)
-
-
 def _requests(work: Work, population: str) -> Iterator[tuple[int, acts.QuotaRequested]]:
-    for seq, act in _waiting(work, population):
+    for seq, act in waiting_acts(work, population):
         if isinstance(act, acts.QuotaRequested):
             yield seq, act
 
@@ -194,7 +181,7 @@ def _find_request(work: Work, population: str, request: int) -> acts.QuotaReques
 
 
 def _settle(work: Work, population: str, request: int) -> None:
-    if not work.run(_SETTLE, {"at": population, "place": request}):
+    if not settle(work, population, request):
         raise UnknownName(f"Another owner has already decided request {request}.")
 
 

@@ -7,6 +7,7 @@ from threading import Thread
 
 import pytest
 from asking import ask, open_pure
+from fake_clock import TurnedClock
 
 from tacit.errors import KeyReused, StoreFailed
 from tacit.ledger.charge import Charge, StoredRelease
@@ -17,19 +18,9 @@ from tacit.store.store import Store
 LEASE = 1_000
 
 
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> TurnedClock:
+    return TurnedClock()
 
 
 @pytest.fixture
@@ -38,7 +29,7 @@ def store(new_store: Callable[[str], str], opened: Callable[[str], Store]) -> St
 
 
 @pytest.fixture
-def ledger(store: Store, clock: Clock) -> Ledger:
+def ledger(store: Store, clock: TurnedClock) -> Ledger:
     made = Ledger(store, clock=clock)
     open_pure(made, "1")
     return made
@@ -51,7 +42,7 @@ def charged(ledger: Ledger, plan: str = "a") -> Charge:
 
 
 def test_a_lease_is_held_then_silent_and_held_again_once_it_is_extended(
-    ledger: Ledger, clock: Clock
+    ledger: Ledger, clock: TurnedClock
 ) -> None:
     assert ledger.lease_state(ask("a")) is LeaseState.NONE
     charge = charged(ledger)
@@ -92,7 +83,7 @@ def test_a_request_that_was_charged_is_known_and_another_is_not(ledger: Ledger) 
 
 
 def test_a_lease_that_another_took_over_is_not_extended(
-    ledger: Ledger, store: Store, clock: Clock
+    ledger: Ledger, store: Store, clock: TurnedClock
 ) -> None:
     first = charged(ledger)
     clock.now += LEASE

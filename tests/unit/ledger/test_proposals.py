@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from asking import answer, ask, open_pure
+from fake_clock import TurnedClock
 
 from tacit.core.loss import Budget, Loss
 from tacit.core.privacy_unit import Population, PrivacyUnit
@@ -16,20 +17,13 @@ from tacit.store.store import Store
 from tacit.store.tables import proposals
 
 ONE = Loss.pure(1)
-START = 1_767_225_600_000
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> int:
-        return self.now
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> TurnedClock:
+    found = TurnedClock()
+    found.now = 1_767_225_600_000  # the first moment of 2026
+    return found
 
 
 @pytest.fixture
@@ -38,7 +32,7 @@ def store(new_store: Callable[[str], str], opened: Callable[[str], Store]) -> St
 
 
 @pytest.fixture
-def two(store: Store, clock: Clock) -> Ledger:
+def two(store: Store, clock: TurnedClock) -> Ledger:
     ledger = Ledger(store, clock=clock)
     people = Population("patients", PrivacyUnit("person"))
     ledger.open_budget(people, Budget(ONE), ("olga", "otto"), by="olga")
@@ -114,9 +108,9 @@ def test_a_request_for_a_quota_is_no_proposal(two: Ledger) -> None:
 # ------------------------------------------------------------------ it lapses, it is withdrawn
 
 
-def test_a_proposal_lapses_after_thirty_days(two: Ledger, clock: Clock) -> None:
+def test_a_proposal_lapses_after_thirty_days(two: Ledger, clock: TurnedClock) -> None:
     number = rise(two, "1")
-    clock.now = START + LAPSE_MS - 1
+    clock.now += LAPSE_MS - 1
     assert list(two.waiting_proposals("patients")) == [number]
     assert two.history("patients")[-1].decision.endswith("until 2026-01-31 00:00:00")
     clock.now += 1
@@ -131,9 +125,9 @@ def test_a_proposal_lapses_after_thirty_days(two: Ledger, clock: Clock) -> None:
     two.verify("patients")
 
 
-def test_a_proposal_is_approved_in_the_last_moment(two: Ledger, clock: Clock) -> None:
+def test_a_proposal_is_approved_in_the_last_moment(two: Ledger, clock: TurnedClock) -> None:
     number = rise(two, "1")
-    clock.now = START + LAPSE_MS - 1
+    clock.now += LAPSE_MS - 1
     two.approve("patients", number, by="otto")
     assert cap(two) == Loss.pure(2)
     two.verify("patients")
