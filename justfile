@@ -195,6 +195,10 @@ campaign-neighbours requests="2000":
 campaign-load minutes="10":
     TACIT_LOAD_MINUTES={{ minutes }} uv run pytest -s benchmarks/bench_load.py
 
+# where the time of the processors goes under the load of two clients and of 64
+bench-processors seconds="20":
+    TACIT_PROCESSOR_SECONDS={{ seconds }} uv run pytest -s -n 0 benchmarks/bench_processors.py
+
 # ten abuses of a server, for so many seconds each: health checks, local tokens, and paid answers beside them
 campaign-freeze seconds="20":
     TACIT_FREEZE_SECONDS={{ seconds }} uv run pytest -s -n 0 benchmarks/bench_freeze.py

@@ -17,6 +17,7 @@ class Case:
     A store that is ``used`` has its budget; another is made, and nothing is asked of it.
     ``limit`` is the most bytes that a file may have. One who ``dies`` closes nothing, and a
     bystander's open connection has kept SQLite from tidying up: the next one must recover.
+    If it is ``grouped``, its questions are charged in one unit of work, and so are the answers.
     """
 
     folder: str
@@ -29,6 +30,7 @@ class Case:
     limit: int = 0
     dies: bool = False
     lie: str = ""
+    grouped: bool = False
 
     @property
     def file(self) -> str:

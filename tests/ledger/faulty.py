@@ -12,16 +12,20 @@ import resource
 import sqlite3
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TypeVar
 
-from asking import answer, ask, open_pure
+from asking import LEASE_MS, answer, ask, open_pure, run
 from fault import NOTHING_YET, PLANS, Case, Report, Step
 from lying import LEDGERS, start_lying
 
 from tacit.errors import TacitError
+from tacit.ledger.charge import Charge, StoredRelease
+from tacit.ledger.committer import Waiting, Written
+from tacit.ledger.group_write import AnswerWriting, ChargeWriting, Member
 from tacit.ledger.ledger import Ledger
+from tacit.numeric.entropy import fresh_bytes
 from tacit.store.connect import open_store
 
 T = TypeVar("T")
@@ -85,6 +89,9 @@ class Walk:
         ledger = LEDGERS.get(self._case.lie, Ledger)(store)
         if number == 0 and not self._case.used:
             self._attempt(Step("budget", number), lambda _: open_pure(ledger))
+        if self._case.grouped:
+            self._ask_together(ledger, number, plans)
+            plans = ()
         for plan in plans:
             self._attempt(Step(plan, number), lambda step: self._ask(ledger, step))
         if not self._case.dies:
@@ -109,6 +116,47 @@ class Walk:
 
         got = answer(ledger, ask(step.name), reach)
         step.body, step.receipt = got.body.hex(), got.receipt.hex()
+
+    def _ask_together(self, ledger: Ledger, number: int, plans: tuple[str, ...]) -> None:
+        """Ask all ``plans`` as threads would that wait at the same time."""
+        steps = [Step(plan, number) for plan in plans]
+        self.report.steps += steps
+        now = ledger._clock()
+        charging = {
+            step.name: ChargeWriting(ask(step.name), fresh_bytes(16), now, now + LEASE_MS)
+            for step in steps
+        }
+        charged = self._write_together(ledger, steps, charging)
+        paid = {name: each for name, each in charged.items() if isinstance(each, Charge)}
+        keeping = {name: AnswerWriting(each, run(each), now) for name, each in paid.items()}
+        kept = self._write_together(
+            ledger, [each for each in steps if each.name in paid], keeping
+        )
+        for step in steps:
+            got = kept.get(step.name, charged.get(step.name))
+            if isinstance(got, StoredRelease):
+                step.body, step.receipt = got.body.hex(), got.receipt.hex()
+
+    def _write_together(
+        self, ledger: Ledger, steps: list[Step], members: Mapping[str, Member]
+    ) -> dict[str, Written]:
+        """Write ``members`` in one group, and each alone that the group hands back."""
+        committer, before = ledger._committer, self._disk.hits
+        waiting = {name: Waiting(member) for name, member in members.items()}
+        committer._write_all(list(waiting.values()))
+        found: dict[str, Written] = {}
+        for step in steps:
+            mine = waiting[step.name]
+            try:
+                outcome = committer._alone(mine.member) if mine.by_itself else mine.outcome
+            except TacitError as error:
+                outcome = error
+            if isinstance(outcome, BaseException):
+                step.outcome = type(outcome).__name__
+            elif outcome is not None:
+                found[step.name] = outcome
+            step.hits = self._disk.hits - before
+        return found
 
 
 bystanders: list[sqlite3.Connection] = []

@@ -1,9 +1,15 @@
 """Writers that the tests of faults must catch."""
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from tacit.errors import StoreFailed
 from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
+from tacit.ledger.committer import Committer, Waiting
+from tacit.ledger.group_write import write_group
 from tacit.ledger.ledger import Ledger
 from tacit.store import connect, unit_of_work
+from tacit.store.store import Store
 
 
 class AnswersUnkept(Ledger):
@@ -26,7 +32,31 @@ class AnswersUncharged(Ledger):
             return StoredRelease(b"for nothing", bytes(32))
 
 
-LEDGERS = {"answers unkept": AnswersUnkept, "answers uncharged": AnswersUncharged}
+class GroupGoesOn(Committer):
+    """Tells the members of a group what they wanted, also where its commit failed."""
+
+    def _write_together(self, group: Sequence[Waiting]) -> int:
+        results: list[Charge | StoredRelease] = []
+        with suppress(StoreFailed), self._store.writing() as work:
+            results = write_group(work, [waiting.member for waiting in group])
+        for waiting, result in zip(group, results, strict=False):
+            waiting.settle(result)
+        return len(results)
+
+
+class InCarelessGroups(Ledger):
+    """Writes groups by `GroupGoesOn`."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._committer = GroupGoesOn(store)
+
+
+LEDGERS = {
+    "answers unkept": AnswersUnkept,
+    "answers uncharged": AnswersUncharged,
+    "group goes on": InCarelessGroups,
+}
 
 
 def start_lying(lie: str) -> None:

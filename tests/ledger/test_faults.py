@@ -54,6 +54,18 @@ def test_whichever_call_fails_nothing_leaves_unpaid(
     assert swept.points
 
 
+@pytest.mark.parametrize("fault", SWEEPS)
+def test_whichever_call_fails_in_a_group_none_of_its_members_leaves_unpaid(
+    fault: str, write: Writer, bar: Bar
+) -> None:
+    """A group may be rolled back, written again one by one, or found in SQLite's log."""
+    swept = sweep(write, grouped=True, **SWEEPS[fault])
+    what = f"faults in a group, {fault}: violations at {swept.points} points"
+    bar(what, len(swept.wrong), "0", not swept.wrong)
+    assert not swept.wrong
+    assert swept.points
+
+
 @pytest.mark.parametrize(
     ("lie", "seen"),
     [
@@ -66,6 +78,11 @@ def test_a_writer_who_makes_light_of_a_failed_sync_is_caught(
     lie: str, seen: str, write: Writer
 ) -> None:
     assert seen in str(sweep(write, **SWEEPS["syncs"], lie=lie).wrong)
+
+
+def test_a_group_that_makes_light_of_a_failed_sync_is_caught(write: Writer) -> None:
+    swept = sweep(write, grouped=True, **SWEEPS["syncs"], lie="group goes on")
+    assert "is not stored" in str(swept.wrong)
 
 
 def test_a_charge_whose_sync_failed_may_stand_and_is_not_paid_again(write: Writer) -> None:

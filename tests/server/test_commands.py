@@ -163,7 +163,7 @@ def test_settings_that_make_no_sense_are_refused_at_their_line(file: Path) -> No
         ("deadline = 0", "deadline must be at least 0.01 seconds"),
         ("deadline = 0.001", "deadline must be at least 0.01 seconds"),
         ("deadline = 61", "at most `seconds`"),
-        ("processes = 0", "processes must be at least 1"),
+        ("processes = 0", "processes must be from 1 to 1,024"),
         ("megabits = 1", "'megabits' is not a known name in this part of the file"),
         (
             'oidc = { issuer = "x", audience = "y" }',

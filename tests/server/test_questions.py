@@ -16,7 +16,7 @@ from tacit.core.codec import (
     decode_release,
     encode_release,
 )
-from tacit.server.token_policy import Role
+from tacit.server.token_policy import Role, TokenScope
 from tacit.session.session import Session
 from tacit.sql.parser import parse
 
@@ -94,6 +94,26 @@ def test_a_key_stands_for_one_question(server: Server) -> None:
     reused = server.ask(ann, key="once", epsilon="0.13")
     assert reused.status_code == 409
     assert reused.json()["error"]["code"] == "key_reused"
+
+
+def test_an_owner_of_other_people_does_not_learn_which_keys_a_name_has_used(
+    server: Server,
+) -> None:
+    """Any owner may issue a token in any name, for what they own."""
+    ann = server.token("ann")
+    paid = server.ask(ann, f"{COUNT} ORDER BY city", key="monday", epsilon="0.07")
+    assert paid.status_code == 200
+    by_oscar = server.token("ann", scope=TokenScope(("shifts",)))
+    asked = "SELECT COUNT(*) AS n FROM shifts WHERE hours > {}"
+    # a name of a release that ann has paid for is as good a guess as any
+    guesses = ("monday", paid.json()["release_key"], "never used")
+    told = [
+        server.ask(by_oscar, asked.format(at), key=guess, epsilon="0.01").status_code
+        for at, guess in enumerate(guesses)
+    ]
+    assert told == [200, 200, 200]
+    # nor can oscar use up a key that ann is about to use
+    assert server.ask(ann, COUNT, key="never used", epsilon="0.06").status_code == 200
 
 
 def test_a_key_of_another_question_is_refused_though_the_answer_is_stored(

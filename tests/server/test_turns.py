@@ -150,18 +150,34 @@ def test_a_few_requests_go_on_in_each_turn_after_their_work(bar: Bar) -> None:
     bar("lie, all go on when they can", lie, f"{MANY}", lie > 2)
 
 
-def test_refusals_for_load_wait_a_moment_and_not_without_limit() -> None:
-    async def run() -> tuple[float, float, int]:
-        held = HeldRefusals(seconds=0.5, most=10)
-        waits = [asyncio.create_task(held.wait()) for _ in range(10)]
-        await asyncio.sleep(0)
-        waiting, began = held.waiting, time.monotonic()
-        await held.wait()  # there is no room for it
-        at_once = time.monotonic() - began
-        await asyncio.gather(*waits)
-        assert held.waiting == 0
-        return at_once, time.monotonic() - began, waiting
+def ends_of(held: HeldRefusals, count: int) -> list[float]:
+    """The seconds after which so many refusals that came together end their waits."""
 
-    at_once, held, waiting = asyncio.run(run())
-    assert waiting == 10
-    assert at_once < 0.4 < held
+    async def one(began: float) -> float:
+        await held.wait()
+        return asyncio.get_running_loop().time() - began
+
+    async def run() -> list[float]:
+        began = asyncio.get_running_loop().time()
+        ends = await asyncio.gather(*(one(began) for _ in range(count)))
+        assert held.waiting == 0
+        return sorted(ends)
+
+    return asyncio.run(run())
+
+
+def test_refusals_for_load_wait_a_moment_and_are_sent_one_after_the_other(bar: Bar) -> None:
+    """Sixty refusals in a moment are a burst neither when they come nor when they leave."""
+    ends = ends_of(HeldRefusals(seconds=0.2, per_second=100), 60)
+    assert ends[0] >= 0.2
+    last = ends[-1]
+    bar("seconds until the last of 60 refusals", last, "at least 0.79", last >= 0.2 + 59 / 100)
+    lie = ends_of(HeldRefusals(seconds=0.2, per_second=10**9), 60)[-1]
+    bar("lie, all after the same pause", lie, "below 0.79", lie < 0.2 + 59 / 100)
+
+
+def test_a_refusal_that_comes_later_does_not_wait_for_the_pauses_before() -> None:
+    held = HeldRefusals(seconds=0.01, per_second=1000)
+    ends_of(held, 5)
+    time.sleep(0.05)
+    assert ends_of(held, 1)[0] < 0.5

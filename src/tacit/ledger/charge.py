@@ -199,8 +199,9 @@ class ChargeRequest:
     a holdout or a fit.
 
     The other fields are computed: ``release_key`` identifies the stored release,
-    ``request_key`` is the hash of the idempotency key, and ``binding`` is a hash of the
-    principal, the populations and the release, to which the idempotency key is bound.
+    ``request_key`` is the hash of the idempotency key (`request_key_of`), ``old_request_key``
+    the hash that version 0.1.0 stored for it, and ``binding`` is a hash of the principal, the
+    populations and the release, to which the idempotency key is bound.
     """
 
     targets: tuple[Target, ...]
@@ -214,6 +215,7 @@ class ChargeRequest:
     question: bytes = b""
     populations: tuple[str, ...] = field(init=False)
     request_key: bytes = field(init=False)
+    old_request_key: bytes = field(init=False)
     release_key: bytes = field(init=False)
     binding: bytes = field(init=False)
 
@@ -231,7 +233,8 @@ class ChargeRequest:
         key = release_key_of(self, names)
         for name, value in (
             ("populations", tuple(names)),
-            ("request_key", sha256(self.request.encode()).digest()),
+            ("request_key", request_key_of(self.request, names, key)),
+            ("old_request_key", sha256(self.request.encode()).digest()),
             ("release_key", key),
             ("binding", binding_of(self.principal, names, key)),
         ):
@@ -267,6 +270,19 @@ def release_key_of(question: ChargeRequest, populations: Sequence[str]) -> bytes
         question.policy,
         question.epochs,
     )
+
+
+def request_key_of(request: str, populations: Sequence[str], release_key: bytes) -> bytes:
+    """Return the hash under which the idempotency key ``request`` of a question is stored.
+
+    A key belongs to a principal and to the populations of the question. Otherwise an owner of
+    other people, who may issue a token in anybody's name, could find out which keys somebody
+    has used, or use them up. A key that was derived from the question itself is the name of its
+    release, which depends on the populations already.
+    """
+    if request == release_key.hex():
+        return sha256(request.encode()).digest()
+    return _hash_parts("request key", populations, request)
 
 
 def binding_of(principal: str, populations: Sequence[str], release_key: bytes) -> bytes:

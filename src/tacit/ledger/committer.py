@@ -114,9 +114,10 @@ class Committer:
     """Writes what the threads of this process want to write to ``store``, in groups.
 
     Guarantee: `charge` and `keep` return after the commit, so that what they return is durable.
-    Within this process, charges are decided in the order in which the threads called. Nobody
-    waits for ever: after a minute, a thread that no group has taken gets an error, which says
-    that nothing was written.
+    Within this process, charges are decided in the order in which the threads called, unless
+    the store fails meanwhile: each thread of a group whose store failed then writes by itself.
+    Nobody waits for ever: after a minute, a thread that no group has taken gets an error, which
+    says that nothing was written.
     """
 
     def __init__(self, store: Store, gate: ChargeGate | None = None) -> None:

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import CompoundSelect, Select, bindparam, insert, select, union_all
+from sqlalchemy import Select, bindparam, insert, select
 
 from tacit import errors
 from tacit.ledger import reserve
@@ -30,8 +30,9 @@ from tacit.ledger.charge import NO_UNITS, Charge, ChargeRequest, StoredRelease, 
 from tacit.ledger.charge_rows import act_of, kept_row, offer_row, place_row, request_row
 from tacit.ledger.entries import Act, AnswerStored, Entry, encode_act, follow
 from tacit.ledger.group_quotas import count_for_many
+from tacit.ledger.request_keys import many_keys
 from tacit.store import Store, Work, check_continues
-from tacit.store.tables import answers, requests
+from tacit.store.tables import answers
 
 _PLACE = insert(answers)
 """Claim the place of an answer that nobody ever claimed. `reserve.claim` takes over others."""
@@ -73,6 +74,7 @@ class AnswerWriting:
 
 
 Member = ChargeWriting | AnswerWriting
+Named = TypeVar("Named")
 
 
 def write_group(work: Work, members: Sequence[Member]) -> list[Charge | StoredRelease]:
@@ -164,7 +166,7 @@ class _Prefix:
     def _take_charge(self, member: ChargeWriting, known: set[object]) -> bool:
         """Count ``member``; return False, and count nothing, if it must be written alone."""
         asked = member.question
-        keys = {asked.release_key, (asked.principal, asked.request_key)}
+        keys = {asked.release_key, *_names_of_key(asked)}
         if keys & known:
             return False
         priced = []
@@ -196,37 +198,36 @@ def _find_known(work: Work, members: Sequence[Member]) -> set[object]:
     asked = [member.question for member in members if isinstance(member, ChargeWriting)]
     if not asked:
         return set()
-    size = 1 << (len(asked) - 1).bit_length()
-    padded = [*asked, *(asked[-1] for _ in range(size - len(asked)))]
-    values: dict[str, object] = {}
-    for number, question in enumerate(padded):
-        values[f"release{number}"] = question.release_key
-        values[f"who{number}"] = question.principal
-        values[f"request{number}"] = question.request_key
-    places, keys = _lookups(size)
-    found: set[object] = {bytes(row[0]) for row in work.all(places, values)}
-    return found | {(who, bytes(key)) for who, key in work.all(keys, values)}
+    names = [name for question in asked for name in _names_of_key(question)]
+    places = {f"release{at}": each.release_key for at, each in enumerate(_pad_to_power(asked))}
+    keys: dict[str, object] = {}
+    for at, (who, request) in enumerate(_pad_to_power(names)):
+        keys |= {f"who{at}": who, f"request{at}": request}
+    found: set[object] = {bytes(row[0]) for row in work.all(_many_places(len(places)), places)}
+    rows = work.all(many_keys(len(keys) // 2), keys)
+    return found | {(who, bytes(request)) for who, request in rows}
+
+
+def _names_of_key(question: ChargeRequest) -> tuple[tuple[str, bytes], ...]:
+    """Return the names under which the idempotency key of ``question`` may be stored."""
+    hashes = {question.request_key, question.old_request_key}
+    return tuple((question.principal, each) for each in sorted(hashes))
+
+
+def _pad_to_power(found: list[Named]) -> list[Named]:
+    """Return ``found`` with its last element repeated up to a power of 2.
+
+    So few different statements are compiled and prepared.
+    """
+    size = 1 << (len(found) - 1).bit_length()
+    return [*found, *(found[-1] for _ in range(size - len(found)))]
 
 
 @lru_cache
-def _lookups(size: int) -> tuple[Select[Any], CompoundSelect[Any]]:
-    """Return the statements that look up ``size`` places of answers and requests at once.
-
-    Sizes are powers of 2, so that few different statements are compiled and prepared.
-    """
+def _many_places(size: int) -> Select[Any]:
+    """Return the statement that looks up the places of ``size`` answers."""
     places: list[Any] = [bindparam(f"release{number}") for number in range(size)]
-    # a list of pairs (IN) makes PostgreSQL read the whole table
-    keys = [
-        select(requests.c.principal, requests.c.request).where(
-            requests.c.principal == bindparam(f"who{number}"),
-            requests.c.request == bindparam(f"request{number}"),
-        )
-        for number in range(size)
-    ]
-    return (
-        select(answers.c.release).where(answers.c.release.in_(places)),
-        union_all(*keys),
-    )
+    return select(answers.c.release).where(answers.c.release.in_(places))
 
 
 # ------------------------------------------------------------------ numbers and rows

@@ -20,15 +20,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from threading import Condition, Thread
-from typing import Any, Protocol
+from typing import Protocol
 
 from sqlalchemy import bindparam, select, update
 
 from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
-from tacit.ledger.reserve import PARKED, check_binding
+from tacit.ledger.request_keys import check_binding, find_key
+from tacit.ledger.reserve import PARKED
 from tacit.numeric.entropy import forks
-from tacit.store import Store, Work
-from tacit.store.tables import answers, requests
+from tacit.store import Store
+from tacit.store.tables import answers
 
 LEASE_MS = 2_500
 """How long a lease lasts that is extended while its process computes."""
@@ -44,9 +45,6 @@ ENDED = 0
 
 _STATE = select(answers.c.receipt, answers.c.until, answers.c.body).where(
     answers.c.release == bindparam("key")
-)
-_KNOWN = select(requests.c.binding).where(
-    requests.c.principal == bindparam("who"), requests.c.request == bindparam("key")
 )
 _EXTEND = (
     update(answers)
@@ -78,7 +76,7 @@ def lease_state(store: Store, question: ChargeRequest, now: int) -> StoredReleas
     """
     with store.looking() as work:
         if question.request != question.release_key.hex():
-            check_binding(_key_row(work, question), question)
+            check_binding(find_key(work, question), question)
         row = work.one(_STATE, {"key": question.release_key})
     if row is None:
         return LeaseState.NONE
@@ -95,13 +93,8 @@ def lease_state(store: Store, question: ChargeRequest, now: int) -> StoredReleas
 def is_charged(store: Store, question: ChargeRequest) -> bool:
     """Return whether this request was charged before. If it has no answer, that is lost."""
     with store.looking() as work:
-        row = _key_row(work, question)
-    return row is not None and row[0] == question.binding
-
-
-def _key_row(work: Work, question: ChargeRequest) -> tuple[Any, ...] | None:
-    """Return the row of the idempotency key of ``question``, if it was charged before."""
-    return work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
+        row = find_key(work, question)
+    return row is not None and row.binding == question.binding
 
 
 def extend_leases(store: Store, charges: Iterable[Charge], until: int) -> None:

@@ -40,6 +40,7 @@ from tacit.ledger.charge import (
 )
 from tacit.ledger.charge_rows import act_of, kept_row, offer_row, place_row, request_row
 from tacit.ledger.entries import AnswerStored, Charged, Entry, decode_act, encode_act
+from tacit.ledger.request_keys import KeyRow, check_binding, find_key
 from tacit.store import Store, Work, check_continues, check_end
 from tacit.store.tables import answers, entries, requests, subjects
 
@@ -269,8 +270,7 @@ def find_offers(
     """
     found = []
     with store.reading() as work:
-        known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
-        check_binding(known, question)
+        check_binding(find_key(work, question), question)
         for subject in subjects_to_find:
             for place, key, measure, amount, delta in work.all(_OFFERS, {"subject": subject}):
                 loss = Units(amount, delta).loss(Measure(measure))
@@ -306,9 +306,6 @@ def stored_for(work: Work, charge: Charge) -> StoredRelease | None:
 # the chain. If another writer changed the same rows at the same moment, the database aborts the
 # whole unit of work, and it runs again from the start.
 
-_KNOWN = select(requests.c.binding, requests.c.nonce, requests.c.places).where(
-    requests.c.principal == bindparam("who"), requests.c.request == bindparam("key")
-)
 REMEMBER = insert(requests)
 _ENTRY = select(entries.c.body, entries.c.hash).where(
     entries.c.population == bindparam("at"), entries.c.seq == bindparam("place")
@@ -372,12 +369,12 @@ def reserve_charge(  # noqa: PLR0913 - the question, its time and its declaratio
 
 def _read_request(
     work: Work, question: ChargeRequest
-) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
+) -> tuple[KeyRow | None, tuple[Any, ...] | None]:
     """Return the rows of the idempotency key and of the place of the answer, in this order.
 
     A charge writes both at once. Read in this order, the place is never older than the key.
     """
-    known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
+    known = find_key(work, question)
     return known, work.one(_FIND, {"key": question.release_key})
 
 
@@ -386,7 +383,7 @@ def _paid_before(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     question: ChargeRequest,
     nonce: bytes,
     now: int,
-    known: tuple[Any, ...] | None,
+    known: KeyRow | None,
     place: tuple[Any, ...] | None,
 ) -> Charge | StoredRelease | None:
     """Return the earlier charge of this call or the stored answer; None if it was not charged.
@@ -395,25 +392,15 @@ def _paid_before(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     the request was charged and its answer will not come.
     """
     if known is not None:
-        _, charged_by, places = known
         check_binding(known, question)
-        if charged_by == nonce:
-            return _own_charge(work, question, places)
+        if known.nonce == nonce:
+            return _own_charge(work, question, known.places)
     stored = _read_place(place, now)
     if stored is not None:
         return stored
     if known is not None:
         raise errors.AnswerLost
     return None
-
-
-def check_binding(known: tuple[Any, ...] | None, question: ChargeRequest) -> None:
-    """Raise `KeyReused` if the row of an idempotency key belongs to another question."""
-    if known is not None and known[0] != question.binding:
-        raise errors.KeyReused(
-            "This idempotency key was used for another question. Use a new key for each "
-            "question, and the same key only to send a question again."
-        )
 
 
 def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,14 +21,30 @@ from tacit.project.engines import (
 )
 from tacit.project.grants import Grant, check_grants, claim_path, grants_of
 from tacit.project.populations import PopulationSettings, people_of
-from tacit.project.server_time import DEADLINE, ServerTime, deadline_of, server_time_of
+from tacit.project.server_time import (
+    DEADLINE,
+    MOST_PLACES,
+    ServerTime,
+    deadline_of,
+    server_time_of,
+)
 from tacit.project.tables import CopyPlace, CopyPlan, dataset_of, place_of, public_of, with_copy
 
 # ------------------------------------------------------------------ server
 # Settings of a server: limits, and the issuer of tokens. They are not declared facts.
 
 LAST_PORT = 65_535
-LIMITS = ("requests_per_minute", "processes", "megabytes", "seconds")
+LARGEST_LIMITS = {
+    "requests_per_minute": 1_000_000_000,
+    "processes": MOST_PLACES,
+    "megabytes": 16_777_216,
+    "seconds": 86_400,
+}
+"""The largest value of each limit: 16 TiB of memory, and a day. More is most likely a slip, and
+far more is a number that the operating system does not take."""
+
+MOST_REQUESTS = 1_000_000
+"""The largest number of questions or connections at a time that can be allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +142,8 @@ USUAL = Serving()
 def serving_of(entry: TomlEntry) -> Serving:
     """Read the section ``[server]``."""
     others = ("deadline", "oidc", "on_failure", "notify", "time", "operators", "limits")
-    parts = entry.fields(*LIMITS, *others)
-    limits = _whole_numbers(parts, LIMITS)
+    parts = entry.fields(*LARGEST_LIMITS, *others, BEYOND)
+    limits = _whole_numbers(parts, LARGEST_LIMITS)
     time = _time(parts, limits.get("seconds", USUAL.seconds))
     deadline = time.deadline if time is not None and time.kind == DEADLINE else None
     oidc = _issuer(parts["oidc"]) if "oidc" in parts else None
@@ -140,9 +157,46 @@ def serving_of(entry: TomlEntry) -> Serving:
         on_failure=command,
         notify=notify,
         time=time,
-        operators=_address(parts["operators"]) if "operators" in parts else None,
-        limits=RequestLimits(**_whole_numbers(requests, NUMBERS)),
+        operators=_operators(parts),
+        limits=RequestLimits(**_whole_numbers(requests, dict.fromkeys(NUMBERS, MOST_REQUESTS))),
     )
+
+
+BEYOND = "operators_beyond_loopback"
+"""The setting that allows an address of the operators' port that others can reach."""
+
+
+def _operators(parts: Mapping[str, TomlEntry]) -> tuple[str, int] | None:
+    """Read the address of the operators' port, which asks for no token.
+
+    An address that is not loopback is refused unless the file says that it is meant.
+    """
+    beyond = BEYOND in parts and parts[BEYOND].truth()
+    if "operators" not in parts:
+        if beyond:
+            raise parts[BEYOND].project_error(
+                'There is no port of operators. Write its address: operators = "10.0.0.5:9464".'
+            )
+        return None
+    host, port = _address(parts["operators"])
+    if not beyond and not _is_loopback(host):
+        raise parts["operators"].project_error(
+            f"The operators' port asks for no token, and {host!r} is not a loopback address: "
+            "anyone who reaches it learns the engine times that delays hide. Write an address "
+            'such as "127.0.0.1:9464". If only operators can reach this one, write '
+            f"{BEYOND} = true next to it."
+        )
+    return host, port
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether only programs of the same machine reach a listener at ``host``."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name, which may mean any address
+        return False
 
 
 def _address(entry: TomlEntry) -> tuple[str, int]:
@@ -193,12 +247,14 @@ def _time(parts: dict[str, TomlEntry], seconds: int) -> ServerTime | None:
     )
 
 
-def _whole_numbers(parts: Mapping[str, TomlEntry], names: tuple[str, ...]) -> dict[str, int]:
-    """Return the settings with these names that the file has, each at least 1."""
-    found = {name: parts[name].whole() for name in names if name in parts}
+def _whole_numbers(
+    parts: Mapping[str, TomlEntry], largest: Mapping[str, int]
+) -> dict[str, int]:
+    """Return the settings that the file has, each from 1 to its ``largest`` value."""
+    found = {name: parts[name].whole() for name in largest if name in parts}
     for name, number in found.items():
-        if number < 1:
-            raise parts[name].project_error(f"{name} must be at least 1.")
+        if not 1 <= number <= largest[name]:
+            raise parts[name].project_error(f"{name} must be from 1 to {largest[name]:,}.")
     return found
 
 
@@ -226,7 +282,7 @@ def _issuer(entry: TomlEntry) -> Issuer:
         said["groups"] = claim_path(parts["groups"])
     if "grants" in parts:
         said["grants"] = grants_of(parts["grants"])
-    said |= _whole_numbers(parts, ("longest_hours",))
+    said |= _whole_numbers(parts, {"longest_hours": 24 * 365})
     return Issuer(**said)
 
 

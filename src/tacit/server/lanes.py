@@ -149,8 +149,11 @@ def busy() -> Refusal:
 HELD = frozenset({"server_busy", "queue_full", "too_many_requests"})
 """Codes of refusals that are sent after a pause."""
 
-HOLD_SECONDS, MOST_HELD = 1.0, 500
-"""How long such a refusal waits, and how many wait at the same time; further ones are sent."""
+HOLD_SECONDS = 1.0
+"""The least time for which such a refusal waits."""
+
+SENT_PER_SECOND = 250
+"""How many of these refusals are sent in a second at most."""
 
 
 class HeldRefusals:
@@ -159,6 +162,10 @@ class HeldRefusals:
     A refusal needs little work, but a client that sends the same request again at once makes
     the event loop do nothing else. A refusal that waits needs a timer and no thread.
 
+    Guarantee: at most ``per_second`` refusals end their wait in a second, one after the other
+    and never many at once. No more of them wait than there are connections, so that the wait
+    is at most ``seconds`` and connections / ``per_second``.
+
     Example:
         >>> held = HeldRefusals(seconds=0.001)
         >>> asyncio.run(held.wait())
@@ -166,19 +173,23 @@ class HeldRefusals:
         0
     """
 
-    def __init__(self, seconds: float = HOLD_SECONDS, most: int = MOST_HELD) -> None:
+    def __init__(
+        self, seconds: float = HOLD_SECONDS, per_second: float = SENT_PER_SECOND
+    ) -> None:
         self.waiting = 0
         self._seconds = seconds
-        self._most = most
+        self._gap = 1 / per_second
+        self._last = float("-inf")
 
     async def wait(self) -> None:
-        """Return after the pause, or at once if too many refusals wait."""
-        if self.waiting < self._most:
-            self.waiting += 1
-            try:
-                await asyncio.sleep(self._seconds)
-            finally:
-                self.waiting -= 1
+        """Return after the pause, and not before the turn of this refusal comes."""
+        now = asyncio.get_running_loop().time()
+        end = self._last = max(now + self._seconds, self._last + self._gap)
+        self.waiting += 1
+        try:
+            await asyncio.sleep(end - now)
+        finally:
+            self.waiting -= 1
 
 
 class Lanes:

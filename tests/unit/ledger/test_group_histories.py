@@ -125,7 +125,7 @@ class History:
             return replace(again, principal=who, request=key)
         names = self.random.sample(NAMES, self.random.choice((1, 1, 1, 2)))
         number = len(self.asked)
-        key = "a key" if self.random.random() < 0.05 else f"key {number}"
+        key = "a key" if self.random.random() < 0.2 else f"key {number}"
         return ChargeRequest(
             targets=tuple(self.target(name) for name in sorted(names)),
             principal=self.random.choice(ANALYSTS),

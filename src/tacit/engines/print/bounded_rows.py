@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tacit.core import Catalog, Column, Kind, Schema
+from tacit.core import Catalog, Column, Kind, Schema, UnitColumn
 from tacit.engines.engine import fold_salt
 from tacit.engines.print import sql_builder as build
 from tacit.engines.print.expressions import (
@@ -42,6 +42,7 @@ from tacit.plan import (
     Fold,
     RowSumTally,
     RowTally,
+    Source,
     Tally,
     TotalTally,
     TreeTally,
@@ -158,7 +159,10 @@ def _select_rows(rows_of: RowContext, source: str, *, placed: bool) -> exp.Selec
     cells += [(f"k{at}", group_name(key), is_text(key)) for at, key in enumerate(plan.keys)]
     if plan.first_periods is not None:
         cells.append((PERIOD, group_name(plan.first_periods.period), True))
-    where = [exp.not_(build.is_null(unit)), condition(plan.condition)]
+    # never the condition alone: Spark reads WHERE (TRUE) as an alias WHERE with a column TRUE
+    known = has_units_only(plan.source, rows_of.catalog)
+    is_there = exp.true() if known else exp.not_(build.is_null(unit))
+    where = [is_there, condition(plan.condition)]
     if plan.fold is not None:
         where.append(_is_in_fold(rows_of, plan.fold))
     if placed:
@@ -179,6 +183,23 @@ def _select_rows(rows_of: RowContext, source: str, *, placed: bool) -> exp.Selec
         for name, cell, text in cells
     ]
     return build.select_from(source, *named_cells, *values).where(*where, copy=False)
+
+
+def has_units_only(source: Source, catalog: Catalog) -> bool:
+    """Return whether no row of ``source`` can lack a unit, so that no condition must say so.
+
+    A copy of a table with one row for each unit has no row without a unit
+    (`tacit.engines.print.copy_statement`), and a question relies on that copy for more: that no
+    unit has two rows. A condition on the unit would make a column store read and decompress
+    the column of units, which nothing else of such a question needs.
+
+    Guarantee: the result depends on declarations only.
+    """
+    table = catalog.dataset(source.dataset)
+    if source.gathered is not None or source.beside or table.copy is None:
+        return False
+    named = isinstance(table.unit, UnitColumn) and table.unit.column in table.copy.unique
+    return named and source.unit == f"{table.name}.{table.unit.column}"
 
 
 def _is_in_fold(rows_of: RowContext, fold: Fold) -> exp.Expr:
