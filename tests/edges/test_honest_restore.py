@@ -1,5 +1,6 @@
 """An owner who restores an old copy honestly charges what it has forgotten."""
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -56,7 +57,7 @@ def lost(tmp_path: Path) -> Iterator[Lost]:
     backup(tmp_path / "newest.db", tmp_path / "old.db")
     for number in range(3):
         answer(ledger, ask(f"lost {number}"))
-    anchor = renew_anchor(newest, place, KEY, ledger._clock())
+    anchor = renew_anchor(newest, place, KEY, ledger._clock)
     assert anchor is not None
     newest.close()
     old = open_store(f"sqlite:///{tmp_path}/old.db")
@@ -83,7 +84,7 @@ def test_the_difference_is_charged_once_and_the_anchor_is_satisfied(
     ):
         assert verdict.spent == spent
     # the next anchor is the newest one, although it has fewer entries
-    after = renew_anchor(lost.store, lost.place, KEY, 9)
+    after = renew_anchor(lost.store, lost.place, KEY, lambda: 9)
     assert after is not None
     assert (after.entries, after.generation) == (5, 1)
     assert check_place(lost.store, lost.place, KEY) == after
@@ -180,7 +181,7 @@ def test_a_restore_that_charged_too_little_satisfies_no_anchor(lost: Lost) -> No
     with pytest.raises(LedgerBroken, match="less is spent under 'patients' than when entry 9"):
         check_place(lost.store, lost.place, KEY)
     with pytest.raises(LedgerBroken, match="less is spent under 'patients'"):
-        renew_anchor(lost.store, lost.place, KEY, 9)
+        renew_anchor(lost.store, lost.place, KEY, lambda: 9)
     with pytest.raises(LedgerBroken, match="less is spent than the sum that was anchored"):
         lost.ledger.verify("patients", lost.anchor)
 
@@ -193,7 +194,7 @@ def test_an_anchor_after_a_restore_replaces_none_of_the_same_length(
     lost.ledger.charge_difference(lost.anchor, by="olga")
     while take_anchor(lost.store).entries < lost.anchor.entries:
         lost.ledger.set_quota("patients", "ann", Loss.pure("0.9"), by="olga")
-    after = renew_anchor(lost.store, folder, KEY, 9)
+    after = renew_anchor(lost.store, folder, KEY, lambda: 9)
     assert after is not None
     assert (after.entries, after.generation) == (lost.anchor.entries, 1)
     assert len(list((tmp_path / "many").iterdir())) == 2
@@ -247,6 +248,13 @@ def test_the_commands_of_a_lost_ledger_in_the_order_of_their_messages(
     assert "This answer cost" in run("ask", COUNT, "--epsilon", "0.3")
     verified = tacit("ledger", "verify", "--from-the-start", "--project", file).output
     assert "are consistent and match the anchor" in verified
+    lacks = f"restored, which lacked entry {entries}"
+    assert lacks in tacit("status", "--project", file).output
+    shown = json.loads(tacit("status", "--json", "--project", file).output)
+    assert shown["budgets"][0]["restored"] == [entries]
+    page = tmp_path / "report.html"
+    assert tacit("report", "patients", "--out", page, "--project", file).exit_code == 0
+    assert lacks in " ".join(page.read_text().split())
 
 
 def test_each_owner_charges_for_their_own_population(file: Path, tmp_path: Path) -> None:
@@ -289,7 +297,7 @@ def test_anchors_that_are_missing_empty_or_of_another_place(file: Path) -> None:
         anchors.write_text(lines)
     assert run("status").exit_code == 0
     anchors.unlink()
-    assert "tacit anchor" in run("ledger", "anchor", "--start").output
+    assert "tacit anchor" in run("ledger", "anchor", "--start", "--as", "olga").output
     assert run("status").exit_code == 0
     wrong = run("ledger", "verify", "--anchors", file.parent / "typo")
     assert wrong.exit_code == 1

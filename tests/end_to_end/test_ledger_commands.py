@@ -124,7 +124,7 @@ def test_a_ledger_goes_on_in_another_place(file: Path, tmp_path: Path) -> None:
     new = tmp_path / "new"
     copytree(file.parent, new, ignore=lambda *_: [".tacit"])
     key = file.parent / ".tacit" / "key"
-    words = ("ledger", "restore", export, "--project", new / "tacit.toml", "--key", key)
+    words = ("ledger", "restore", export, "--project", new / "tacit.toml", "--sealing-key", key)
     assert "restored and verified" in said(*words)
     assert "not empty" in said(*words, code=1)
     with (
@@ -157,7 +157,8 @@ def test_without_the_key_nothing_is_drawn_again(file: Path, tmp_path: Path) -> N
     project = ("--project", tmp_path / "tacit.toml")
     moved = ("apply", "--yes", "--as", "olga", *project)
     assert "There is no anchor" in said(*moved, code=1)
-    said("ledger", "anchor", "--start", *project)  # the key of the earlier ones is not here
+    # the key of the earlier ones is not here
+    assert "tacit anchor" in said("ledger", "anchor", "--start", "--as", "olga", *project)
     said("apply", "--yes", "--as", "olga", "--project", tmp_path / "tacit.toml")
     listed = said("publish", "list", "--project", tmp_path / "tacit.toml")
     assert listed == ""
@@ -169,9 +170,11 @@ def test_a_restore_that_fails_leaves_nothing_behind(file: Path, tmp_path: Path) 
     wrong = tmp_path / "wrong"
     wrong.write_text("A" * 43 + "=\n")
     wrong.chmod(0o600)
-    told = said("ledger", "restore", export, "--into", new, "--key", wrong, code=1)
+    told = said("ledger", "restore", export, "--into", new, "--sealing-key", wrong, code=1)
     assert "cannot be decrypted" in told
-    missing = said("ledger", "restore", export, "--into", new, "--key", tmp_path / "no", code=1)
+    missing = said(
+        "ledger", "restore", export, "--into", new, "--sealing-key", tmp_path / "no", code=1
+    )
     assert "There is no key in" in missing
     assert not (tmp_path / "no").exists()
     lines = (export / "ledger.jsonl").read_bytes()
@@ -192,9 +195,11 @@ def test_a_ledger_goes_on_in_a_database(
     for name in ("clinic.duckdb", "tacit.anchors"):
         copy(file.parent / name, tmp_path / name)
     words = ("ledger", "restore", export, "--project", new)
-    assert "restored and verified" in said(*words, "--key", key)
+    earlier = said(*words, "--key", key)
+    assert "is called --sealing-key now" in earlier
+    assert "restored and verified" in earlier
     assert (tmp_path / ".tacit" / "key").read_bytes() == key.read_bytes()
-    assert "has a sealing key already" in said(*words, "--key", key, code=1)
+    assert "has a sealing key already" in said(*words, "--sealing-key", key, code=1)
     assert "not empty" in said(*words, code=1)
     said("apply", "--yes", "--as", "olga", "--project", new)
     again = said("ask", COUNT, "--epsilon", "0.1", "--as", "ann", "--project", new)

@@ -15,6 +15,8 @@ import pytest
 from conftest import Bar, given_seconds
 from warm_shell import WarmShell
 
+from tacit.ledger import fingerprint
+
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE cost > 500"
 WARDS = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 STOPPED = "An owner has stopped all charges"
@@ -237,11 +239,20 @@ def refused_everywhere(lost: Officer, *told: str) -> None:
 
 def restored_again(lost: Officer, export: Path, key: Path) -> None:
     """What the page says: move what is left aside, and restore the newest export."""
-    restore = ("ledger", "restore", export, "--key", key)
+    restore = ("ledger", "restore", export, "--sealing-key", key)
     lost.refused("is not empty", *restore)  # the folder that is left is evidence
     (lost.folder / ".tacit").rename(lost.folder / ".tacit-lost")
     lost.run(*restore)
     assert "match the anchor" in lost.run("ledger", "verify", "--from-the-start")
+
+
+def set_keys(lost: Officer) -> None:
+    """Set the keys of both owners, as for the first time."""
+    for owner, other in (("olga", ("--as", "omar")), ("omar", lost.signed("olga"))):
+        key = lost.key(owner)
+        place = number_in(lost.run("key", "set", "patients", key, "--as", owner))
+        shown = lost.run("key", "show", key).split()[-1]
+        lost.run("ledger", "approve", "patients", place, *other, "--fingerprint", shown)
 
 
 def begun_without_a_copy(lost: Officer) -> None:
@@ -251,12 +262,18 @@ def begun_without_a_copy(lost: Officer) -> None:
     lines = re.sub(r"^(\[anchors\]|file = )", r"# \1", whole, flags=re.MULTILINE)
     file.write_text(lines)
     lost.run("apply", "--yes", "--as", "olga")
-    difference = ("ledger", "charge-difference", "--anchors", "tacit.anchors")
+    difference = ["ledger", "charge-difference", "--anchors", "tacit.anchors"]
+    lost.refused("neither the key of this ledger", *difference, "--as", "olga")
+    newest = json.loads((lost.folder / "tacit.anchors").read_text().splitlines()[-1])
+    difference += ["--anchor-key", fingerprint(newest["key"])]
     lost.refused("does not own", *difference, "--as", "ann")
-    lost.run(*difference, "--as", "olga")
+    lost.refused("First set the keys of the owners again", *difference, "--as", "olga")
+    set_keys(lost)
+    lost.run(*difference, *lost.signed("olga"))
     file.write_text(whole)
     lost.refused("was not signed with the key of this ledger", "status")
-    lost.run("ledger", "anchor", "--start")
+    lost.refused("begun with the key of olga", "ledger", "anchor", "--start", "--as", "olga")
+    lost.run("ledger", "anchor", "--start", *lost.signed("olga"))
 
 
 def test_a_lost_ledger_is_noticed_and_restored(

@@ -286,6 +286,7 @@ def test_a_server_that_is_not_ready_says_what_is_missing(
         "store": True,
         "workers": True,
         "anchor": True,
+        "ledger": True,
     }
 
     def away(_: Ledger) -> None:

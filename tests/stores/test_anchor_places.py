@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -15,7 +16,7 @@ from sqlalchemy import select
 
 from tacit.core.event import LaplaceNoise
 from tacit.core.loss import Budget, Loss
-from tacit.errors import LedgerBroken, StoreFailed
+from tacit.errors import InvalidValue, LedgerBroken, StoreFailed
 from tacit.ledger import anchor_keeper
 from tacit.ledger.anchor_keeper import MOST_BEHIND, AnchorKeeper
 from tacit.ledger.anchor_places import (
@@ -63,17 +64,17 @@ def place_in(folder: Path, kind: str) -> AnchorPlace:
 def test_the_newest_anchor_is_read_again(kind: str, tmp_path: Path, store: SqlStore) -> None:
     place, ledger = place_in(tmp_path, kind), Ledger(store)
     assert place.newest() is None
-    assert renew_anchor(store, place, KEY, 1) is None  # there is nothing to anchor
+    assert renew_anchor(store, place, KEY, lambda: 1) is None  # there is nothing to anchor
     open_pure(ledger)
     for number in range(12):
         answer(ledger, ask(f"count {number % 9}"))
-        written = renew_anchor(store, place, KEY, number)
+        written = renew_anchor(store, place, KEY, partial(int, number))
         assert newest_anchor(place, KEY) == written == take_anchor(store)
     assert written is not None
     assert written.heads[0].spent == Units(9 * 10**11, 0)
     assert check_place(store, place, KEY) == written
     line = place.newest()
-    assert renew_anchor(store, place, KEY, 99) == written
+    assert renew_anchor(store, place, KEY, lambda: 99) == written
     assert place.newest() == line  # nothing has happened since
 
 
@@ -86,12 +87,42 @@ def test_a_new_series_is_the_newest_though_it_is_shorter(
     open_pure(Ledger(long))
     answer(Ledger(long), ask("count"))
     open_pure(Ledger(short))
-    renew_anchor(long, place, KEY, 1)
+    renew_anchor(long, place, KEY, lambda: 1)
     with pytest.raises(LedgerBroken, match="The ledger was replaced"):
-        renew_anchor(short, place, KEY, 2)
-    begun = start_anchors(short, place, KEY, 3)
+        renew_anchor(short, place, KEY, lambda: 2)
+    begun = start_anchors(short, place, KEY, lambda: 3)
     assert newest_anchor(place, KEY) == begun
     assert check_place(short, place, KEY) == begun
+
+
+GARBLED = (b"{", b"\xff\xfe", b'{"tacit anchor":3,"heads":[]}')
+READABLE = [
+    (kind, text)
+    for kind in KINDS
+    for text in GARBLED
+    if kind != "command" or text.isascii()  # a command that prints no text has failed
+]
+
+
+@pytest.mark.parametrize(("kind", "garbled"), READABLE)
+def test_no_series_begins_after_an_anchor_that_cannot_be_read(
+    kind: str, garbled: bytes, tmp_path: Path, store: SqlStore
+) -> None:
+    """In a folder it would have been the older one, and the garbled one the newest."""
+    place = place_in(tmp_path, kind)
+    open_pure(Ledger(store))
+    for number in range(2):
+        answer(Ledger(store), ask(f"count {number}"))
+        renew_anchor(store, place, KEY, lambda: 7)
+    newest = max((tmp_path / "many").iterdir()) if kind == "folder" else None
+    file = newest or tmp_path / ("anchors" if kind == "file" else "kept")
+    file.write_bytes(garbled + b"\n")
+    with pytest.raises(InvalidValue, match="move it aside and keep it"):
+        start_anchors(store, place, KEY, lambda: 8)
+    file.unlink()
+    begun = start_anchors(store, place, KEY, lambda: 9)
+    assert newest_anchor(place, KEY) == begun
+    assert begun.generation == (1 if kind == "folder" else 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,7 +139,7 @@ def test_a_missing_or_empty_place_is_refused_once_something_was_charged(
         (tmp_path / name).write_text("")
     with pytest.raises(LedgerBroken, match="There is no anchor in the"):
         check_place(store, place, KEY)
-    start_anchors(store, place, KEY, 1)
+    start_anchors(store, place, KEY, lambda: 1)
     assert check_place(store, place, KEY) == take_anchor(store)
 
 
@@ -150,7 +181,7 @@ def test_every_edit_of_an_anchor_is_seen(tmp_path: Path, store: SqlStore, bar: B
     open_pure(ledger)
     open_pure(ledger, "1", "staff")
     answer(ledger, ask("count"))
-    anchor = renew_anchor(store, place, KEY, 7)
+    anchor = renew_anchor(store, place, KEY, lambda: 7)
     assert anchor is not None
     text = anchor.text
     edits = [text[:at] + "0" + text[at + 1 :] for at in range(len(text)) if text[at] != "0"]

@@ -6,6 +6,7 @@ They are written from the ledger, signed by the installation, and verified offli
 """
 
 from tacit.certify.certificate import Certificate, certificate_of, issue, verify_certificate
+from tacit.certify.hazards import AnchorCheck
 from tacit.certify.population_facts import (
     PopulationFacts,
     newest_assumptions,
@@ -19,6 +20,7 @@ __all__ = [
     "AUDIT",
     "CERTIFICATE",
     "SECTORS",
+    "AnchorCheck",
     "Certificate",
     "Given",
     "PopulationFacts",

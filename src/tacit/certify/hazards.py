@@ -49,6 +49,37 @@ LEVELS = (
 
 
 @dataclass(frozen=True, slots=True)
+class AnchorCheck:
+    """The newest anchor with which a chain was compared, and when that was done.
+
+    ``entry`` is the number of the anchored entry. Both times are in milliseconds since 1970;
+    ``written`` is 0 if the anchor does not say it.
+    """
+
+    entry: int
+    written: int
+    compared: int
+
+    @property
+    def age(self) -> str:
+        """The age of the anchor in words.
+
+        Example:
+            >>> AnchorCheck(9, 1_000, 3_601_000).age, AnchorCheck(9, 1_000, 2_000).age
+            ('1 hour', 'less than a minute')
+            >>> AnchorCheck(9, 1, 259_200_001).age, AnchorCheck(9, 0, 1).age
+            ('3 days', 'an unknown time')
+        """
+        if not self.written:
+            return "an unknown time"
+        seconds = max(0, self.compared - self.written) // 1000
+        for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+            if count := seconds // length:
+                return f"{count} {name}{'' if count == 1 else 's'}"
+        return "less than a minute"
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All that hazards are judged by: the ledger, the odds at the cap, audits and attacks."""
 
@@ -56,7 +87,8 @@ class Evidence:
     cap: AttackOdds
     audits: Sequence[Mapping[str, Any]] = ()
     attacks: Sequence[Mapping[str, Any]] = ()
-    anchored: bool = False
+    anchored: AnchorCheck | None = None
+    """The newest anchor with which the chain was compared; None if it was not compared."""
 
     @property
     def signed(self) -> bool:
@@ -272,12 +304,15 @@ def _security(evidence: Evidence) -> Found:
     owners, lost = len(evidence.facts.book.owners), evidence.facts.book.lost
     yield (
         "The record of losses is changed, or restored from an old copy",
-        evidence.anchored and not lost,
+        evidence.anchored is not None and not lost,
         f"An older copy was restored, which lacks entry {max(lost.values())}. An owner charged "
         "what was spent up to that entry; who asked what for it is not known."
         if lost
-        else "The chain was verified, and contains the anchored entry."
-        if evidence.anchored
+        else "The chain was verified, and compared with its newest anchor, of entry "
+        f"{evidence.anchored.entry}, which was {evidence.anchored.age} old. "
+        f"{max(0, evidence.facts.book.seq - evidence.anchored.entry)} later entries are not "
+        "anchored yet."
+        if evidence.anchored is not None
         else "The chain was verified, but not compared with an anchor that is kept elsewhere.",
     )
     yield (

@@ -17,7 +17,7 @@ from tacit.certify import documents as doc
 from tacit.certify import drawings as draw
 from tacit.certify.certificate import NOT_PROTECTED, PRIOR, time_text
 from tacit.certify.certificate_page import audits_of, odds_table, percent
-from tacit.certify.hazards import LEVELS, Evidence, Hazard, hazards_of
+from tacit.certify.hazards import LEVELS, AnchorCheck, Evidence, Hazard, hazards_of
 from tacit.certify.impact_assessment import assessment
 from tacit.certify.population_facts import PopulationFacts, day_of
 from tacit.certify.software import software
@@ -38,7 +38,8 @@ class Given:
     audits: tuple[Mapping[str, Any], ...] = ()
     attacks: tuple[Mapping[str, Any], ...] = ()
     publications: tuple[str, ...] = ()
-    anchored: bool = False
+    anchored: AnchorCheck | None = None
+    """The newest anchor with which the chain was compared; None if it was not compared."""
 
 
 def report_page(facts: PopulationFacts, given: Given, key: str) -> str:
@@ -99,6 +100,11 @@ def _summary(
         f"{facts.total(facts.book.cap)}, for {facts.unit}. So far, "
         f"{facts.total(facts.book.spent)} is spent. {state}"
     )
+    if facts.book.lost:
+        told += (
+            " An older copy of the ledger was restored, which lacked entry "
+            f"{max(facts.book.lost.values())}; an owner charged what was spent up to it."
+        )
     return doc.box(doc.text(told)) + doc.figures(
         (
             (_share(facts), "of the budget is spent"),

@@ -26,11 +26,15 @@ from tacit.ledger import (
     incident_lines,
     lapse_text,
     newest_anchor,
-    start_anchors,
     status_fields,
     wall_clock,
 )
-from tacit.session import charge_difference, project_and_ledger, unrecorded_changes
+from tacit.session import (
+    begin_anchors,
+    charge_difference,
+    project_and_ledger,
+    unrecorded_changes,
+)
 
 
 @click.command()
@@ -80,6 +84,7 @@ def _as_json(status: Status, book: Book) -> dict[str, Any]:
         "head": book.head.hex(),
         "owners": sorted(book.owners),
         "inherited": sorted(book.inherited),
+        "restored": sorted(book.lost.values()),
         "proposals": [
             {
                 "number": seq,
@@ -105,6 +110,11 @@ def line(status: Status, book: Book) -> str:
     if book.inherited:
         sources = ", ".join(sorted(book.inherited))
         late += f"\n  this includes the loss spent under {sources}, on the same tables"
+    if book.lost:
+        late += (
+            "\n  an older copy of this ledger was restored, which lacked entry "
+            f"{max(book.lost.values())}; an owner charged what was spent up to it"
+        )
     late += signing_note(book.keys, book.owners)
     chain = f"ledger ok, {book.seq} entries"
     return f"{status.population}: spent {spent}\n  {more}; {chain}{late}"
@@ -181,29 +191,39 @@ def verify(*, project: Path, anchors: Path | None, from_the_start: bool) -> None
 @ledger.command()
 @options.project
 @click.option(
-    "--start", is_flag=True, help="Begin new anchors in the place that [anchors] names."
+    "--start",
+    is_flag=True,
+    help="Begin new anchors, as an owner, in the place that [anchors] names.",
 )
+@options.principal
+@options.signer
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-def anchor(*, project: Path, start: bool, file: Path | None) -> None:
+def anchor(
+    *,
+    project: Path,
+    start: bool,
+    principal: str,
+    signer: ActSigner | None,
+    file: Path | None,
+) -> None:
     """Append the newest hash of each chain to FILE. Store it apart from the ledger.
 
     Without FILE, the anchor is written to the place that the project file names.
     """
     if start and file is not None:
         raise InvalidValue("--start is for the place that [anchors] names, without a FILE.")
-    with project_and_ledger(project, checked=not start) as (_, home):
+    if start:
+        click.echo(begin_anchors(project, by=principal, signer=signer).text)
+        return
+    with project_and_ledger(project) as (_, home):
         if file is not None:
-            click.echo(AnchorFile(file).add(home.store, home.signer, wall_clock()).text)
+            click.echo(AnchorFile(file).add(home.store, home.signer, wall_clock).text)
             return
         if home.place is None or home.signer is None:
             raise InvalidValue(
                 f"{project.name} names no place for anchors. Add the section [anchors] with a "
                 "file, a folder or a command, or name a FILE."
             )
-        if start:
-            begun = start_anchors(home.store, home.place, home.signer, wall_clock())
-            click.echo(begun.text)
-            return
         if home.anchors is not None:
             home.anchors.renew()
         newest = newest_anchor(home.place, home.signer)
@@ -219,14 +239,26 @@ def anchor(*, project: Path, start: bool, file: Path | None) -> None:
     type=click.Path(path_type=Path),
     help="A file of anchors. Default: the place that [anchors] names.",
 )
+@click.option(
+    "--anchor-key",
+    metavar="FINGERPRINT",
+    help="The key that signed the anchors, if the sealing key is lost.",
+)
 def difference(
-    *, project: Path, principal: str, signer: ActSigner | None, anchors: Path | None
+    *,
+    project: Path,
+    principal: str,
+    signer: ActSigner | None,
+    anchors: Path | None,
+    anchor_key: str | None,
 ) -> None:
     """Charge, as an owner, what a restored ledger has forgotten since its newest anchor.
 
     Do this after an older copy of the ledger was restored, because the newest one is lost.
     """
-    found = charge_difference(project, by=principal, anchors=anchors, signer=signer)
+    found = charge_difference(
+        project, by=principal, anchors=anchors, anchor_key=anchor_key, signer=signer
+    )
     for each in found:
         click.echo(
             f"{each.population}: charged {each.amount}, which was spent up to entry "

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
+from tacit.errors import InvalidValue
 from tacit.ledger import USUAL_LIMIT, HistoryFilter, read_backup
 from tacit.session import export_ledger, project_and_ledger, restore_ledger
 
@@ -80,26 +81,42 @@ def export(*, folder: Path, project: Path) -> None:
     help="A new folder for the ledger. Default: the ledger of the project.",
 )
 @click.option(
-    "--key",
+    "--sealing-key",
     type=click.Path(path_type=Path),
     help="The file of the sealing key. Without it, sealed states are left out.",
 )
+@click.option("--key", "key", type=click.Path(path_type=Path), hidden=True)
 @click.option("--check", is_flag=True, help="Verify the export only; write nothing.")
 @options.project
-def restore(
-    *, source: Path, into: Path | None, key: Path | None, check: bool, project: Path
+def restore(  # noqa: PLR0913 - one for each option
+    *,
+    source: Path,
+    into: Path | None,
+    sealing_key: Path | None,
+    key: Path | None,
+    check: bool,
+    project: Path,
 ) -> None:
     """Restore an EXPORT into a new folder, or into the empty ledger of the project.
 
     Everything is verified before it counts. A target that is not empty is refused. Stop using
     the ledger that was exported: neither of two ledgers knows what the other has charged.
     """
+    if key is not None:
+        if sealing_key is not None:
+            raise InvalidValue("--key is the earlier name of --sealing-key: give one of them.")
+        click.echo(
+            "--key of this command is called --sealing-key now, because --key is the key of an "
+            "owner elsewhere.",
+            err=True,
+        )
+        sealing_key = key
     if check:
         backup = read_backup(source)
         for book in backup.verify():
             click.echo(f"{book.population}: {book.seq} entries, verified")
         return
-    restored = restore_ledger(source, project, into=into, key=key)
+    restored = restore_ledger(source, project, into=into, key=sealing_key)
     for book in restored.books:
         click.echo(f"{book.population}: {book.seq} entries restored and verified")
     where = into if into is not None else f"the ledger of {project}"
@@ -108,5 +125,5 @@ def restore(
         click.echo(
             f"Without the sealing key, {restored.states_left_out} sealed states were left out: "
             "streams, publications and holdouts cannot continue, and prepared copies must be "
-            "made again. To restore them too, restore into a new folder with --key."
+            "made again. To restore them too, restore into a new folder with --sealing-key."
         )

@@ -67,6 +67,7 @@ from tacit.ledger.owner_acts import (
     SignInsEnded,
     SignInsTrusted,
     fingerprint,
+    is_key,
     sign_in_of,
 )
 from tacit.ledger.owner_keys import OwnerKeys, check_fingerprint
@@ -154,6 +155,7 @@ __all__ = [
     "has_lapsed",
     "holder_fields",
     "incident_lines",
+    "is_key",
     "is_name",
     "lapse_text",
     "newest_anchor",

@@ -19,7 +19,7 @@ from threading import Condition, Thread
 
 from tacit.errors import LedgerBroken, StoreFailed, TacitError
 from tacit.ledger.anchor_places import AnchorPlace, check_place, renew_anchor
-from tacit.ledger.chain import Anchor, take_anchor
+from tacit.ledger.chain import Anchor, check_anchor, take_anchor
 from tacit.numeric.entropy import forks
 from tacit.store import SigningKey, Store
 
@@ -75,6 +75,19 @@ class AnchorKeeper:
             self._admitted += max(behind, 0)
             self._settled = self._admitted
             self._since = time.monotonic() if behind > 0 else None
+
+    @property
+    def newest(self) -> Anchor | None:
+        """The newest anchor with which this process compared the store, or which it wrote."""
+        return self._last
+
+    def check(self) -> None:
+        """Check the store against the newest anchor that this process has read or written.
+
+        Raise `LedgerBroken` if the store is older or another ledger.
+        """
+        if self._last is not None:
+            check_anchor(self._store, self._last)
 
     def admit(self, charges: int) -> None:
         """Wait until so many more charges may be written; `settle` must follow.
@@ -197,7 +210,7 @@ class AnchorKeeper:
             self._store,
             self._place,
             self._key,
-            self._clock(),
+            self._clock,
             known=last,
             expected=last is not None,
         )

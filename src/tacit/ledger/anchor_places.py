@@ -20,7 +20,8 @@ from tempfile import NamedTemporaryFile
 from typing import BinaryIO, Protocol
 
 from tacit.errors import InvalidValue, LedgerBroken, StoreFailed
-from tacit.ledger.chain import Anchor, check_anchor, take_anchor
+from tacit.ledger.anchored_keys import Clock, known_keys, lost_keys
+from tacit.ledger.chain import Anchor, check_anchor, take_anchor, time_of_anchor
 from tacit.store import SigningKey, Store
 
 PUT, GET = "put", "get"
@@ -38,6 +39,13 @@ TAIL = 65_536
 
 PUBLIC = 0o644
 """The mode of a new anchor: it has no secrets, and an auditor reads it."""
+
+SET_AGAIN = (
+    "First set the keys of the owners again, as for the first time: put # before the lines of "
+    "[anchors], run `tacit key set POPULATION FILE`, let another owner approve it, and restore "
+    "these lines"
+)
+"""The advice to owners whose ledger was put back to the time before they had keys."""
 
 NAME = re.compile(r"\d{6}-\d{20}\.anchor")
 """The name of an anchor in a folder: its generation, and the number of entries so far."""
@@ -113,7 +121,9 @@ class FolderPlace:
         """Return the text of the file with the last name, or None if there is none."""
         try:
             names = [each.name for each in self._path.iterdir() if NAME.fullmatch(each.name)]
-            return (self._path / max(names)).read_text(encoding="utf-8") if names else None
+            if not names:
+                return None
+            return (self._path / max(names)).read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -302,7 +312,7 @@ def renew_anchor(  # noqa: PLR0913 - a store, a place, and what is known of its 
     store: Store,
     place: AnchorPlace,
     key: SigningKey,
-    at: int,
+    clock: Clock,
     *,
     known: Anchor | None = None,
     expected: bool = False,
@@ -325,24 +335,47 @@ def renew_anchor(  # noqa: PLR0913 - a store, a place, and what is known of its 
         else:
             last = _check_line(store, place, line, key, expected=expected)
         anchor = take_anchor(store)
-        if not anchor.heads or (last is not None and last.heads == anchor.heads):
+        if not anchor.heads or (last is not None and last.ends == anchor.ends):
             return last
         generation = 0 if last is None else last.generation
         if last is not None and anchor.entries <= last.entries:
             generation += 1  # an owner has restored an older copy, and charged the difference
-        signed = anchor.sign(key, at, generation)
+        signed = anchor.sign(key, time_of_anchor(store, clock), generation)
         place.put(signed)
         return signed
 
 
-def start_anchors(store: Store, place: AnchorPlace, key: SigningKey, at: int) -> Anchor:
-    """Begin a new series of anchors in ``place``; the present ones are not compared."""
+def start_anchors(store: Store, place: AnchorPlace, key: SigningKey, clock: Clock) -> Anchor:
+    """Begin a new series of anchors in ``place``; the ledger is not compared with the last one.
+
+    Raise `InvalidValue` if the newest anchor cannot be read, because its place in the series is
+    then not known, or if it has a key of an owner that the ledger does not know.
+    """
     with place.lock():
         try:
             last = newest_anchor(place, None)
-        except LedgerBroken:
-            last = None
+        except LedgerBroken as error:
+            raise InvalidValue(
+                f"New anchors cannot begin in {place}, because its newest one cannot be read. "
+                "Restore that one from a copy; or move it aside and keep it, so that the one "
+                "before it is the newest, and begin again."
+            ) from error
+        if last is not None:
+            _check_keys(store, last)
         generation = 0 if last is None else last.generation + 1
-        anchor = take_anchor(store).sign(key, at, generation)
+        taken = take_anchor(store)
+        anchor = taken.sign(key, time_of_anchor(store, clock), generation)
         place.put(anchor)
     return anchor
+
+
+def _check_keys(store: Store, last: Anchor) -> None:
+    """Refuse to forget an anchor with a key that an owner of ``store`` does not have."""
+    with store.reading() as work:
+        for head in last.heads:
+            known = known_keys(work, head.population) if head.keys else ()
+            lost = lost_keys(head.population, head.signed, head.keys, known)
+            if lost is not None:
+                raise InvalidValue(
+                    f"New anchors cannot begin: {lost}. {SET_AGAIN}, and then begin again."
+                )

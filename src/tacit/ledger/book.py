@@ -37,7 +37,7 @@ from tacit.ledger.charge import (
 )
 from tacit.ledger.declarations import follow_epochs, write_epochs
 from tacit.ledger.owner_acts import Attested
-from tacit.ledger.owner_keys import OwnerKeys, SignatureReader
+from tacit.ledger.owner_keys import OwnerKeys, SignatureReader, ends_proposal
 from tacit.store import is_signed
 
 
@@ -423,6 +423,9 @@ class Book:
 
     def _decide(self, decision: acts.Decision) -> None:
         self._keep_rule(self.keys.broken_rule(decision))
+        if self.keys.since:  # version 0.1, which had no keys, left such proposals
+            ended = any(ends_proposal(decision, each) for each in self.proposals.values())
+            require(not ended, "a proposal ends with its owner, and with trusted sign-ins")
         self.keys = self.keys.after(decision, self.seq)
         match decision:
             case acts.CapRaised(amount, delta, _):

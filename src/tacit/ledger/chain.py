@@ -19,10 +19,18 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from sqlalchemy import and_, bindparam, insert, or_, select, update
 
 from tacit.errors import InvalidValue, LedgerBroken, UnknownName
+from tacit.ledger.anchored_keys import (
+    Clock,
+    anchored_keys,
+    known_keys,
+    last_charge_at,
+    lost_keys,
+)
 from tacit.ledger.chain_acts import Restored
 from tacit.ledger.charge import NO_UNITS, RETRIES, Units
 from tacit.ledger.entries import (
@@ -257,9 +265,15 @@ _HEADS = select(
         entries, (entries.c.population == budgets.c.population) & (entries.c.seq == 1)
     )
 )
+SUMS = 2
+"""The format of anchors that has sums, and no keys of owners."""
+
 _SPENT = select(budgets.c.spent_amount, budgets.c.spent_delta).where(_here)
-VERSION = 2
-"""The format of anchors. Format 1 had neither sums nor a signature, and is still read."""
+VERSION = 3
+"""The format of anchors.
+
+Format 1 had neither sums nor a signature, and format 2 no keys of owners. Both are still read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +281,8 @@ class Head:
     """The number and the hash of the newest entry of a chain, at the time of an anchor.
 
     ``spent`` is what was spent then, and ``first`` the hash of the chain's first entry. An
-    anchor of version 0.1 has neither.
+    anchor of version 0.1 has neither. Acts of owners were ``signed`` since that entry, or not
+    if it is 0, and ``keys`` are those of the owners. An earlier format does not say this.
     """
 
     population: str
@@ -275,6 +290,8 @@ class Head:
     hash: bytes
     spent: Units | None = None
     first: bytes | None = None
+    signed: int | None = None
+    keys: tuple[str, ...] = ()
 
     def fields(self, version: int) -> list[object]:
         """Return the values that an anchor of this format writes."""
@@ -282,17 +299,27 @@ class Head:
         if version == 1:
             return found
         spent, first = self.spent or NO_UNITS, self.first or b""
-        return [*found, first.hex(), str(spent.amount), str(spent.delta)]
+        found += [first.hex(), str(spent.amount), str(spent.delta)]
+        return found if version == SUMS else [*found, self.signed or 0, list(self.keys)]
 
     @classmethod
-    def of(cls, fields: list[str]) -> "Head":
-        """Read the values of a head, in either format."""
+    def of(cls, fields: list[Any]) -> "Head":
+        """Read the values of a head, in any format."""
         name, seq, head, *more = fields
         if not more:
             return cls(name, int(seq), bytes.fromhex(head))
-        first, amount, delta = more
-        spent = Units(int(amount), int(delta))
-        return cls(name, int(seq), bytes.fromhex(head), spent, bytes.fromhex(first))
+        first, amount, delta, *signed = more
+        found = cls(
+            name,
+            int(seq),
+            bytes.fromhex(head),
+            Units(int(amount), int(delta)),
+            bytes.fromhex(first),
+        )
+        if not signed:
+            return found
+        since, keys = signed
+        return replace(found, signed=int(since), keys=tuple(map(str, keys)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +349,9 @@ class Anchor:
         return json.dumps(parts, separators=(",", ":"))
 
     def _parts(self) -> dict[str, object]:
-        version = 1 if any(head.spent is None for head in self.heads) else VERSION
+        version = VERSION
+        if any(head.signed is None for head in self.heads):
+            version = 1 if any(head.spent is None for head in self.heads) else SUMS
         heads = [head.fields(version) for head in self.heads]
         parts: dict[str, object] = {"tacit anchor": version, "heads": heads}
         if version != 1:
@@ -376,6 +405,11 @@ class Anchor:
         return found[0] if found else None
 
     @property
+    def ends(self) -> tuple[tuple[str, int, bytes], ...]:
+        """The population, the number and the hash of each head, which every format has."""
+        return tuple((head.population, head.seq, head.hash) for head in self.heads)
+
+    @property
     def entries(self) -> int:
         """The number of entries in all chains."""
         return sum(head.seq for head in self.heads)
@@ -391,12 +425,31 @@ def take_anchor(store: Store) -> Anchor:
     with store.reading() as work:
         # sorted in Python, because databases order text by different collations
         rows = sorted(work.all(_HEADS, {}), key=itemgetter(0))
+        keys = anchored_keys(work)
+    unsigned: tuple[int, tuple[str, ...]] = (0, ())
     return Anchor(
         tuple(
-            Head(name, seq, bytes(head), Units(amount, delta), bytes(first or b""))
+            Head(
+                name,
+                seq,
+                bytes(head),
+                Units(amount, delta),
+                bytes(first or b""),
+                *keys.get(name, unsigned),
+            )
             for name, seq, head, amount, delta, first in rows
         )
     )
+
+
+def time_of_anchor(store: Store, clock: Clock) -> int:
+    """Return the time of an anchor that was just taken of ``store``: not before its charges.
+
+    A charge reads the clock before it is committed, perhaps on a machine whose clock is ahead.
+    """
+    with store.reading() as work:
+        names = sorted(name for name, *_ in work.all(_HEADS, {}))
+        return max([clock(), *(last_charge_at(work, name) for name in names)])
 
 
 def check_anchor(store: Store, anchor: Anchor) -> None:
@@ -404,7 +457,7 @@ def check_anchor(store: Store, anchor: Anchor) -> None:
 
     Guarantee: if this returns, every chain of the store contains its anchored entry, or an
     owner's act that charges the difference (`tacit.ledger.restored`), and the sum that limits
-    charges is at least the anchored one.
+    charges is at least the anchored one. Every anchored key of an owner is known.
     """
     with store.reading() as work:
         for head in anchor.heads:
@@ -413,6 +466,10 @@ def check_anchor(store: Store, anchor: Anchor) -> None:
             if error is not None:
                 raise error
             _check_sum(work, head)
+            known = known_keys(work, head.population) if head.keys else ()
+            lost = lost_keys(head.population, head.signed, head.keys, known)
+            if lost is not None:
+                raise LedgerBroken(f"The ledger was changed: {lost}. {WHAT_TO_DO}")
 
 
 def _check_sum(work: Work, head: Head) -> None:
@@ -448,7 +505,9 @@ class AnchorFile:
             return None
         return _last(self._path.read_text())
 
-    def add(self, store: Store, key: SigningKey | None = None, at: int = 0) -> Anchor:
+    def add(
+        self, store: Store, key: SigningKey | None = None, clock: Clock = lambda: 0
+    ) -> Anchor:
         """Append an anchor of ``store``, signed with ``key`` if one is given.
 
         Raise `LedgerBroken`, and write nothing, if the store is older than the last anchor.
@@ -462,7 +521,7 @@ class AnchorFile:
                 check_anchor(store, last)
             anchor = take_anchor(store)
             if key is not None:
-                anchor = anchor.sign(key, at)
+                anchor = anchor.sign(key, time_of_anchor(store, clock))
             file.truncate(len(_whole(written)))  # lines are ASCII
             file.write(anchor.text + "\n")
             file.flush()

@@ -29,14 +29,24 @@ from tacit.ledger.entries import Entry, decode_act
 from tacit.ledger.verify import (
     ChainVerdict,
     compare,
+    compare_keys,
     compare_rows,
     compare_totals,
     compare_unanswered,
     verdict_on,
     verify,
 )
-from tacit.store import ANCHOR, Seen, SigningKey, Store, Work, is_signed, missing_entry
-from tacit.store.tables import checkpoints, entries
+from tacit.store import (
+    ANCHOR,
+    Seen,
+    SigningKey,
+    Store,
+    Work,
+    check_end,
+    is_signed,
+    missing_entry,
+)
+from tacit.store.tables import budgets, checkpoints, entries
 
 EVERY = 1000
 """Entries after which a reader who has verified a chain writes a checkpoint."""
@@ -48,6 +58,7 @@ _NEWEST = select(checkpoints.c.seq, checkpoints.c.state).where(
     checkpoints.c.population == bindparam("at")
 )
 _NUMBERS = select(checkpoints.c.population, checkpoints.c.seq)
+_POPULATIONS = select(budgets.c.population)
 _ENTRY = select(entries.c.body, entries.c.hash).where(
     entries.c.population == bindparam("at"), entries.c.seq == bindparam("place")
 )
@@ -105,7 +116,8 @@ def _refuse_checkpoint(population: str, seq: int, why: str) -> LedgerBroken:
 def current_book(work: Work, population: str, key: SigningKey | None) -> Book:
     """Return the book of the whole chain, read from its newest checkpoint, within ``work``.
 
-    Raise `LedgerBroken` if an entry after the checkpoint does not verify.
+    Raise `LedgerBroken` if an entry after the checkpoint does not verify, or if the table of
+    owners' keys is not the one that the chain has.
     """
     book = resume_book(work, population, key)
     book.read_all(walk(work, population, book.seq))
@@ -114,7 +126,33 @@ def current_book(work: Work, population: str, key: SigningKey | None) -> Book:
         raise LedgerBroken(
             f"The chain of {population!r} has no entries. Restore the ledger from a backup."
         )
+    compare_keys(work, book)
     return book
+
+
+def compare_signers(work: Work, population: str, key: SigningKey | None) -> None:
+    """Raise `LedgerBroken` if the keys that an owner's act is signed by are not the chain's.
+
+    It locks the chain, and must be called before the act is written. Without a ``key`` nothing
+    is compared, since the chain could not be read from a checkpoint.
+    """
+    if key is not None:
+        hold(work, population)
+        current_book(work, population, key)
+
+
+def check_kept(store: Store, key: SigningKey | None) -> None:
+    """Raise `LedgerBroken` if ``store`` lost an entry, or its keys are not those of its chains.
+
+    The entries are those that this process has read or written last. Each chain is read from
+    its newest checkpoint.
+    """
+    store.check_file()
+    with store.reading() as work:
+        for population in sorted(work.known.ends):
+            check_end(work, population)
+        for (population,) in sorted(work.all(_POPULATIONS, {})):
+            current_book(work, population, key)
 
 
 def verify_since_checkpoint(

@@ -31,7 +31,7 @@ from tacit.ledger.budget import (
 )
 from tacit.ledger.chain import ALL_TIME, MARKS, append, hold
 from tacit.ledger.charge import LONGEST_NAME, NO_LIMIT, NO_UNITS, Units, is_name
-from tacit.ledger.checkpoints import current_book
+from tacit.ledger.checkpoints import compare_signers, current_book
 from tacit.ledger.declarations import (
     Declaration,
     Numbered,
@@ -61,8 +61,9 @@ from tacit.ledger.proposals import (
     lapse_text,
     open_proposals,
     settle,
-    subject_of_decision,
     waiting_within,
+    withdraw_earlier,
+    withdraw_ended,
     withdraw_replaced,
 )
 from tacit.store import SigningKey, Store, Work
@@ -128,11 +129,23 @@ class Governing:
         self._signed = signed
         self._key = key
         self._opened: set[str] = set()
+        self._compared: set[str] = set()
+        """Populations whose table of keys was compared with the chain in this work."""
+
+    @property
+    def work(self) -> Work:
+        """The unit of work in which the acts are recorded."""
+        return self._work
 
     @property
     def signer(self) -> str:
         """The name of the owner who acts."""
         return self._signed.by
+
+    @property
+    def now(self) -> int:
+        """The time of the acts."""
+        return self._signed.at
 
     # ---------------------------------------------------------- state before the acts
 
@@ -205,10 +218,14 @@ class Governing:
             _check_rise(find_budget(work, population), Units(decision.amount, decision.delta))
             check_reason_of_raise(decision.reason)
         hold(work, population)
-        alone = len(self._owners(population)) == 1
-        withdraw_replaced(work, population, subject_of_decision(decision), signed, self._append)
+        owners = self._owners(population)
+        alone = len(owners) == 1
+        place = work, population, decision, signed, self._append
+        withdraw_earlier(*place, owners=owners)
         lapses = 0 if alone else signed.at + LAPSE_MS
         act = acts.Proposed(decision, signed.by, signed.at, lapses)
+        if alone:
+            withdraw_ended(*place)
         entry = self._append(population, act)
         if alone:
             apply(work, population, decision, entry.seq)
@@ -220,10 +237,14 @@ class Governing:
     def approve(self, population: str, proposal: int) -> acts.Entry:
         """Approve, as a second owner, the proposal in entry ``proposal``."""
         work, signed = self._work, self._signed
-        entry = self._append(population, acts.Approved(proposal, signed.by, signed.at))
+        hold(work, population)
         owners = self._owners(population)
         row = work.one(_PROPOSAL, {"at": population, "place": proposal})
         proposed = None if row is None else acts.decode_act(row[0])
+        if isinstance(proposed, acts.Proposed):
+            decision = proposed.decision
+            withdraw_ended(work, population, decision, signed, self._append, but=proposal)
+        entry = self._append(population, acts.Approved(proposal, signed.by, signed.at))
         if not isinstance(proposed, acts.Proposed):
             raise UnknownName(_NO_PROPOSAL.format(population, proposal))
         if proposed.by not in owners - {signed.by}:
@@ -465,10 +486,20 @@ class Governing:
 
     def _append(self, population: str, act: acts.Act) -> acts.Entry:
         """Append the entry of an act that only an owner may do, and its signature."""
+        self._compare_keys(population, act)
         entry = append(self._work, population, act)
         owners = self._owners(population)  # after the row is locked, so it is up to date
         attest(self._work, entry, act, self._signed, owners)
         return entry
+
+    def _compare_keys(self, population: str, act: acts.Act) -> None:
+        """Compare the keys before the first act about a population (`compare_signers`).
+
+        A freeze needs no signature, and is recorded whatever is wrong.
+        """
+        if population not in self._compared and not isinstance(act, acts.Frozen):
+            compare_signers(self._work, population, self._key)
+            self._compared.add(population)
 
     def _owners(self, population: str) -> set[str]:
         """Return the owners; raise `NotPermitted` if the signer is not one of them."""

@@ -31,6 +31,7 @@ from tacit.ledger.charge import (
 from tacit.ledger.charge_facts import ChargeFacts, charge_facts
 from tacit.ledger.checkpoints import (
     EVERY,
+    check_kept,
     checkpoints_in,
     current_book,
     resume_book,
@@ -60,6 +61,7 @@ from tacit.ledger.govern import Governing, governing
 from tacit.ledger.group_write import AnswerWriting, ChargeWriting
 from tacit.ledger.history import ALL, History, HistoryFilter, read_history
 from tacit.ledger.lease import LeaseState, extend_leases, is_charged, lease_state
+from tacit.ledger.noted_store import NotedStore
 from tacit.ledger.owner_acts import ActSigner
 from tacit.ledger.owner_keys import OwnerKeys, keys_in
 from tacit.ledger.populations import owners_of
@@ -121,8 +123,8 @@ class Ledger:
     ) -> None:
         if anchor is not None:
             check_anchor(store, anchor)
-        self._store = store
         self._gate = gate or OpenGate()
+        self._bare, self._store = store, NotedStore(store, self._gate)
         self._key = key
         self._committer = Committer(store, self._gate)
         self._clock = clock
@@ -190,7 +192,7 @@ class Ledger:
             return self._charge_under_declarations(
                 question,
                 lambda numbers: enter(
-                    self._store, question, body, nonce=nonce, now=now, numbers=numbers
+                    self._bare, question, body, nonce=nonce, now=now, numbers=numbers
                 ),
             )
         finally:
@@ -263,21 +265,17 @@ class Ledger:
     def miss(self, charge: Charge) -> None:
         """Record that ``charge`` missed its deadline; nothing is charged before a review."""
         miss(self._store, charge, self._clock())
-        self._gate.note()
 
     def fail(self, charge: Charge) -> StoredRelease | None:
         """Record that ``charge`` failed for good; nothing is charged before an owner's review.
 
         If the answer was stored after all, return it and record nothing.
         """
-        found = fail(self._store, charge, self._clock())
-        self._gate.note()
-        return found
+        return fail(self._store, charge, self._clock())
 
     def retry(self, charge: Charge) -> None:
         """Record that ``charge`` failed before any noise was drawn, and is retried."""
         retry(self._store, charge, self._clock())
-        self._gate.note()
 
     def park(self, charge: Charge) -> None:
         """Suspend ``charge`` while its engine is unreachable; the same question resumes it."""
@@ -285,9 +283,7 @@ class Ledger:
 
     def look(self, population: str, *, by: str) -> tuple[Mark, ...]:
         """Record that an owner reviewed all late and failed answers, and return them."""
-        seen = look(self._store, population, self._sign(by))
-        self._gate.note()
-        return seen
+        return look(self._store, population, self._sign(by), self._key)
 
     def unreviewed_incidents(self, population: str) -> tuple[Mark, ...]:
         """Return the late, failed and retried charges since an owner's last review."""
@@ -431,6 +427,10 @@ class Ledger:
         now = self._clock()
         return write_checkpoint(self._store, book, self._key, now, rest) is not None
 
+    def check_kept(self) -> None:
+        """Raise `LedgerBroken` if the store lost what this process has seen, or keys differ."""
+        check_kept(self._store, self._key)
+
     def populations(self) -> tuple[str, ...]:
         """Return the names of all populations that have a budget."""
         return tuple(head.population for head in take_anchor(self._store).heads)
@@ -461,7 +461,6 @@ class Ledger:
         """Open a unit of work for several acts of one owner: all are recorded, or none."""
         with governing(self._store, self._sign(by), self._key) as acts:
             yield acts
-        self._gate.note()
 
     def open_budget(
         self, population: Population, budget: Budget, owners: tuple[str, ...], *, by: str
@@ -563,11 +562,13 @@ class Ledger:
         self, population: str, request: int, *, by: str, cap: Loss | None = None
     ) -> Entry:
         """Grant a request, with the amount that was asked for or with ``cap`` instead."""
-        return quotas.grant_quota(self._store, population, request, self._sign(by), cap)
+        with self.governing(by=by) as acts:
+            return quotas.grant_quota(acts, population, request, cap)
 
     def decline_quota(self, population: str, request: int, *, by: str) -> Entry:
         """Decline a request for a larger quota."""
-        return quotas.decline_quota(self._store, population, request, self._sign(by))
+        with self.governing(by=by) as acts:
+            return quotas.decline_quota(acts, population, request)
 
     def declare(
         self, population: str, facts: tuple[str, ...], tables: tuple[str, ...] = (), *, by: str
@@ -586,7 +587,7 @@ class Ledger:
 
     def charge_difference(self, anchor: Anchor, *, by: str) -> tuple[Difference, ...]:
         """Charge, as an owner, what this restored ledger has forgotten since ``anchor``."""
-        return charge_difference(self._store, anchor, self._sign(by))
+        return charge_difference(self._store, anchor, self._sign(by), self._key)
 
     def thaw(self, population: str, *, by: str) -> Entry:
         """Allow charges about a population again."""

@@ -12,6 +12,10 @@ Until an owner has a key, nothing is signed. From the first key on, these rules 
 4. A proposal from before the first key is not approved later, since nobody signed it, and
    neither is one that its owner signed with a key that was replaced since.
 5. The rules stay on for good, even if all owners with keys have been removed.
+6. When an owner is removed, no proposal of this owner waits any longer. When the sign-ins of an
+   installation are no longer trusted, no proposal waits at all, since a sign-in may have signed
+   it. The writing path withdraws these proposals first. So nobody regains a proposal by being
+   added again, or by being trusted again.
 
 `OwnerKeys` decides these rules as pure functions. The path that writes (`attest`, and
 `tacit.ledger.govern`) and the path that verifies (`SignatureReader`, for `tacit.ledger.book`)
@@ -38,6 +42,7 @@ from tacit.ledger.entries import (
     Signature,
 )
 from tacit.ledger.owner_acts import (
+    ActSigner,
     Attested,
     KeySet,
     SignInsEnded,
@@ -199,6 +204,22 @@ class OwnerKeys:
         return Required(by, frozenset(keys), trusted, self)
 
 
+def ends_proposal(decision: Decision, waiting: Proposed) -> bool:
+    """Return whether the proposal ``waiting`` must be withdrawn before ``decision`` counts.
+
+    Example:
+        >>> rise = Proposed(OwnerRemoved("eve"), by="omar", at=7)
+        >>> [ends_proposal(OwnerRemoved(who), rise) for who in ("olga", "omar")]
+        [False, True]
+    """
+    match decision:
+        case OwnerRemoved(owner):
+            return waiting.by == owner
+        case SignInsEnded():
+            return True
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Required:
     """The signature that an act of the owner ``by`` needs: by one of ``keys``, or a sign-in."""
@@ -207,6 +228,12 @@ class Required:
     keys: frozenset[str]
     trusted: Mapping[str, str]
     all_keys: OwnerKeys
+
+    def accepts(self, signer: ActSigner) -> bool:
+        """Return whether ``signer`` has one of the keys, or vouches for a trusted sign-in."""
+        if signer.sign_in:
+            return self.trusted.get(signer.key) == signer.sign_in.rpartition(" ")[0]
+        return signer.key in self.keys
 
     def fault_of(self, given: Attested, seq: int, entry_hash: bytes) -> str | None:
         """Return why ``given`` is not the signature of this act in entry ``seq``, or None."""
@@ -372,6 +399,16 @@ def attest(
     if fault is not None:
         raise NotPermitted(_explain_wrong(entry.population, required, given))
     append(work, entry.population, given)
+
+
+def can_sign(
+    work: Work, population: str, act: Act, signed: Signature, owners: Collection[str]
+) -> bool:
+    """Return whether ``act`` needs no signature, or the signer can make the right one."""
+    required = keys_in(work, population).signature_for(act, owners)
+    if required is None:
+        return True
+    return signed.signer is not None and required.accepts(signed.signer)
 
 
 def check_signed(work: Work, population: str, proposal: int, act: Proposed) -> None:

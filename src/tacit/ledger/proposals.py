@@ -7,7 +7,7 @@ of earlier versions have proposals that never lapse, and several about one thing
 they meant, and can be withdrawn.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from sqlalchemy import bindparam, delete, select
 
@@ -15,6 +15,7 @@ from tacit.errors import InvalidValue
 from tacit.ledger import entries as acts
 from tacit.ledger.history import time_text
 from tacit.ledger.owner_acts import KeySet, SignInsEnded, SignInsTrusted
+from tacit.ledger.owner_keys import can_sign, ends_proposal
 from tacit.store import Work
 from tacit.store.tables import proposals
 
@@ -57,11 +58,8 @@ def check_reason_of_raise(reason: str) -> None:
         )
 
 
-def subject_of_decision(decision: acts.Decision) -> str | None:
-    """Return what a decision is about: the cap, one owner, or the sign-ins of a server.
-
-    A key is about nothing else, so that its proposal replaces none: anybody with a shell can
-    propose a key, and must not withdraw by it what an owner has proposed.
+def subject_of_decision(decision: acts.Decision) -> str:
+    """Return what a decision is about: the cap, one owner, a key, or the sign-ins of a server.
 
     Example:
         >>> subject_of_decision(acts.OwnerAdded("omar"))
@@ -75,7 +73,7 @@ def subject_of_decision(decision: acts.Decision) -> str | None:
         case SignInsTrusted() | SignInsEnded():
             return f"sign-ins {decision.key}"
         case KeySet():
-            return None
+            return f"key of {decision.owner}"
 
 
 def has_lapsed(proposed: acts.Proposed, now: int) -> bool:
@@ -115,7 +113,7 @@ def waiting_within(work: Work, population: str, now: int) -> dict[int, acts.Prop
 def withdraw_replaced(
     work: Work,
     population: str,
-    subject: str | None,
+    subject: str,
     signed: acts.Signature,
     write: Callable[[str, acts.Act], object],
 ) -> None:
@@ -123,12 +121,72 @@ def withdraw_replaced(
 
     ``write`` appends an act of the owner, with its signature.
     """
-    if subject is None:
-        return
     for seq, proposed in open_proposals(work, population).items():
         if subject_of_decision(proposed.decision) == subject:
-            write(population, acts.ProposalWithdrawn(seq, signed.by, signed.at))
-            settle(work, population, seq)
+            _withdraw(work, population, seq, signed, write)
+
+
+def withdraw_earlier(  # noqa: PLR0913 - a decision, and how an owner acts
+    work: Work,
+    population: str,
+    decision: acts.Decision,
+    signed: acts.Signature,
+    write: Callable[[str, acts.Act], object],
+    *,
+    owners: Collection[str],
+) -> None:
+    """Withdraw the open proposals that a proposal of ``decision`` replaces.
+
+    Anybody with a shell can propose a key in the name of an owner, because the new key signs
+    its own proposal. So a key replaces another one only if the signer may withdraw proposals:
+    if the owner signs with the present key or a trusted sign-in, or if nothing is signed yet.
+    Otherwise both wait, each with its fingerprint. Raise `InvalidValue` if the same key waits.
+    """
+    subject = subject_of_decision(decision)
+    if not isinstance(decision, KeySet):
+        withdraw_replaced(work, population, subject, signed, write)
+        return
+    for seq, proposed in open_proposals(work, population).items():
+        if subject_of_decision(proposed.decision) != subject:
+            continue
+        act = acts.ProposalWithdrawn(seq, signed.by, signed.at)
+        if can_sign(work, population, act, signed, owners):
+            _withdraw(work, population, seq, signed, write)
+        elif proposed.decision == decision and not has_lapsed(proposed, signed.at):
+            raise InvalidValue(
+                f"This key of {decision.owner} is proposed already, so that nothing was "
+                f"recorded. Another owner runs: tacit ledger approve {population} {seq} "
+                "--fingerprint FINGERPRINT"
+            )
+
+
+def withdraw_ended(  # noqa: PLR0913 - a decision, its place, and how an owner acts
+    work: Work,
+    population: str,
+    decision: acts.Decision,
+    signed: acts.Signature,
+    write: Callable[[str, acts.Act], object],
+    *,
+    but: int = 0,
+) -> None:
+    """Withdraw every open proposal that ends with ``decision``, except the entry ``but``.
+
+    This must be called before the decision takes effect, and the chain must be locked.
+    """
+    for seq, proposed in open_proposals(work, population).items():
+        if seq != but and ends_proposal(decision, proposed):
+            _withdraw(work, population, seq, signed, write)
+
+
+def _withdraw(
+    work: Work,
+    population: str,
+    seq: int,
+    signed: acts.Signature,
+    write: Callable[[str, acts.Act], object],
+) -> None:
+    write(population, acts.ProposalWithdrawn(seq, signed.by, signed.at))
+    settle(work, population, seq)
 
 
 def settle(work: Work, population: str, number: int) -> bool:

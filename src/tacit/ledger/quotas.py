@@ -135,32 +135,24 @@ def request_quota(  # noqa: PLR0913 - who asks, for whom, how much and why
 
 
 def grant_quota(
-    store: Store,
-    population: str,
-    request: int,
-    signed: acts.Signature,
-    cap: Loss | None = None,
+    owner: Governing, population: str, request: int, cap: Loss | None = None
 ) -> acts.Entry:
     """Set the quota that was asked for in entry ``request``, or the quota ``cap`` instead."""
-    with store.writing() as work:
-        asked = _find_request(work, population, request)
-        if cap is None:
-            measure = find_budget(work, population).measure
-            cap = Units(asked.amount, asked.delta).loss(measure)
-        entry = Governing(work, signed).set_quota(population, asked.holder, cap, request)
-        _settle(work, population, request)
+    asked = _find_request(owner.work, population, request)
+    if cap is None:
+        measure = find_budget(owner.work, population).measure
+        cap = Units(asked.amount, asked.delta).loss(measure)
+    entry = owner.set_quota(population, asked.holder, cap, request)
+    _settle(owner.work, population, request)
     return entry
 
 
-def decline_quota(
-    store: Store, population: str, request: int, signed: acts.Signature
-) -> acts.Entry:
+def decline_quota(owner: Governing, population: str, request: int) -> acts.Entry:
     """Decline the request in entry ``request``."""
-    with store.writing() as work:
-        _find_request(work, population, request)
-        act = acts.QuotaDeclined(request, signed.by, signed.at)
-        entry = Governing(work, signed).record(population, act)
-        _settle(work, population, request)
+    _find_request(owner.work, population, request)
+    act = acts.QuotaDeclined(request, owner.signer, owner.now)
+    entry = owner.record(population, act)
+    _settle(owner.work, population, request)
     return entry
 
 

@@ -15,26 +15,20 @@ from dataclasses import dataclass
 from sqlalchemy import bindparam, select, update
 
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted
+from tacit.ledger.anchor_places import SET_AGAIN
+from tacit.ledger.anchored_keys import known_keys, last_charge_at, lost_keys
 from tacit.ledger.budget import find_budget
 from tacit.ledger.chain import ALL_TIME, Anchor, Head, append, hold
 from tacit.ledger.chain_acts import Restored
 from tacit.ledger.charge import NO_UNITS, Units
-from tacit.ledger.entries import Charged, Signature, decode_act
+from tacit.ledger.checkpoints import compare_signers
+from tacit.ledger.entries import Signature
 from tacit.ledger.owner_keys import attest
 from tacit.ledger.populations import owners_of
-from tacit.store import ANCHOR, Seen, Store, Work, missing_entry
-from tacit.store.tables import budgets, entries
+from tacit.store import ANCHOR, Seen, SigningKey, Store, Work, missing_entry
+from tacit.store.tables import budgets
 
 _POPULATIONS = select(budgets.c.population)
-_LAST_CHARGE = (
-    select(entries.c.body)
-    .where(
-        entries.c.population == bindparam("at"),
-        entries.c.body.like('%"kind":"charged"%'),
-    )
-    .order_by(entries.c.seq.desc())
-    .limit(1)
-)
 _CHARGE = (
     update(budgets)
     .where(
@@ -62,11 +56,12 @@ class Difference:
 
 
 def charge_difference(
-    store: Store, anchor: Anchor, signed: Signature
+    store: Store, anchor: Anchor, signed: Signature, key: SigningKey | None = None
 ) -> tuple[Difference, ...]:
     """Charge the difference between ``anchor`` and ``store`` for the signer's populations.
 
-    Raise `NotPermitted` if entries are lost and the signer owns none of their populations.
+    Raise `NotPermitted` if entries are lost and the signer owns none of their populations. With
+    the ``key`` of checkpoints, the keys of owners are compared with the chains.
 
     Guarantee: afterwards the sum of charges of each of these populations is at least the
     anchored one, in one unit of work, and the chain records the act.
@@ -88,6 +83,8 @@ def charge_difference(
             if signed.by not in owners_of(work, head.population):
                 others.append(head.population)
                 continue
+            compare_signers(work, head.population, key)
+            _check_keys(work, head)
             found.append(_charge(work, head, anchor.at, signed))
         if others and not found:
             raise NotPermitted(
@@ -126,15 +123,26 @@ def _charge(work: Work, head: Head, anchored_at: int, signed: Signature) -> Diff
     return Difference(name, head.seq, budget.show(cost))
 
 
+def _check_keys(work: Work, head: Head) -> None:
+    """Refuse a copy from before an owner's key: an act without it would satisfy the anchor."""
+    known = known_keys(work, head.population) if head.keys else ()
+    lost = lost_keys(head.population, head.signed, head.keys, known)
+    if lost is not None:
+        raise InvalidValue(
+            f"The difference cannot be charged: {lost}. {SET_AGAIN}. Where .tacit/heads is "
+            "newer than the copy, move it aside too. Then charge the difference."
+        )
+
+
 def _check_unused(work: Work, head: Head, anchored_at: int) -> None:
     """Refuse a copy that was charged after it was restored: the difference is then larger.
 
-    The mark in a ledger's folder has no time, and nothing is known then.
+    No charge that is in an anchor is later than it (`time_of_anchor`), so that a charge at the
+    same time was made before it. The mark in a ledger's folder has no time, and nothing is
+    known then.
     """
     name = head.population
-    last = work.one(_LAST_CHARGE, {"at": name})
-    act = None if last is None else decode_act(last[0])
-    if anchored_at and isinstance(act, Charged) and act.at >= anchored_at:
+    if anchored_at and last_charge_at(work, name) > anchored_at:
         raise InvalidValue(
             "This copy was used after the newest anchor was written, so that the difference of "
             f"{name!r} is not known. Restore the backup once more, and charge the difference "

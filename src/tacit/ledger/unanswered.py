@@ -20,6 +20,7 @@ from tacit.errors import InternalError, InvalidValue, NotPermitted
 from tacit.ledger.budget import find_budget
 from tacit.ledger.chain import ALL_TIME, MARKS, append, hold, walk
 from tacit.ledger.charge import Charge, StoredRelease, receipt_of
+from tacit.ledger.checkpoints import compare_signers
 from tacit.ledger.entries import (
     Act,
     Charged,
@@ -35,7 +36,7 @@ from tacit.ledger.entries import (
 from tacit.ledger.owner_keys import attest
 from tacit.ledger.populations import owners_of
 from tacit.ledger.reserve import PARKED, end_lease
-from tacit.store import Store, Work
+from tacit.store import SigningKey, Store, Work
 from tacit.store.tables import answers, budgets, entries
 
 _here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
@@ -127,8 +128,12 @@ def park(store: Store, charge: Charge) -> None:
         work.run(_PARK, {**values, "places": json.dumps(places)})
 
 
-def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
+def look(
+    store: Store, population: str, signed: Signature, key: SigningKey | None = None
+) -> tuple[Mark, ...]:
     """Record that an owner reviewed all incidents so far, and return these incidents.
+
+    With the ``key`` of checkpoints, the keys of owners are compared with the chain.
 
     Guarantee: the review covers exactly the returned incidents. An incident that is recorded at
     the same time is among them, or it stops charges again.
@@ -137,6 +142,7 @@ def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
         # read most of the chain before the writing work below makes other writers wait
         found, place = _marks(work, population, (), 0)
     with store.writing() as work:
+        compare_signers(work, population, key)
         act = Looked(signed.by, signed.at)
         entry = append(work, population, act)
         owners = owners_of(work, population)

@@ -24,6 +24,7 @@ from tacit.accounting import show_loss
 from tacit.core import Loss, Measure
 from tacit.errors import InvalidValue, LedgerBroken
 from tacit.ledger import entries as acts
+from tacit.ledger.anchored_keys import lost_keys
 from tacit.ledger.book import Book
 from tacit.ledger.budget import BudgetRow, find_budget, least_amount
 from tacit.ledger.chain import ALL_TIME, Anchor, Head, head_of, row_of, state_of, walk
@@ -256,6 +257,15 @@ def _compare_government(work: Work, book: Book) -> None:
         raise book.entry_error(
             "owners, groups, proposals or requests are not those of the chain"
         )
+    compare_keys(work, book)
+
+
+def compare_keys(work: Work, book: Book) -> None:
+    """Raise `LedgerBroken` if the store's table of owners' keys is not that of the chain.
+
+    The path that writes reads the table. If its rows were deleted or changed, acts would be
+    accepted without a signature, or with the key of somebody else.
+    """
     if keys_in(work, book.population) != book.keys:
         raise book.entry_error("the keys of owners in the store are not those of the chain")
 
@@ -320,6 +330,11 @@ def verify(
         raise fault
     if head is not None and head.spent is not None and not head.spent <= book.spent:
         raise book.entry_error("less is spent than the sum that was anchored")
+    if head is not None:
+        known = [key for key, each in book.keys.known.items() if each.owner]
+        lost = lost_keys(population, head.signed, head.keys, known)
+        if lost is not None:
+            raise book.entry_error(lost)
     if book.opened is None:
         raise LedgerBroken(
             f"The chain of {population!r} has no entries. Restore the ledger from a backup."

@@ -94,7 +94,7 @@ def make_app(
     current = Current(curator, reload, arrange, log)
     notifier = Notifier(current, senders_of(serving.notify, environment), log)
 
-    lanes, readiness = Lanes(), Readiness(current)
+    lanes, readiness = Lanes(), Readiness(current, log=log, notify=tell_owners)
     people = None if serving.oidc is None else OidcIdentity(serving.oidc, clock, log=log)
     places = {name: len(pool) for name, pool in curator.pools.items()}
     leave_one = serving.time is not None and serving.time.kind != OPEN

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tacit.errors import InvalidValue
-from tacit.ledger import Ledger, entries, wall_clock
+from tacit.ledger import Ledger, Restored, entries, wall_clock
 from tacit.project import Notify
 from tacit.server.current_curator import Current, Log
 from tacit.store import VARIABLE
@@ -51,6 +51,7 @@ KINDS: dict[type, str] = {
     entries.Approved: "approved",
     entries.ProposalWithdrawn: "withdrawn",
     entries.QuotaRequested: "quota requested",
+    Restored: "restored",
 }
 """The kinds of entries of which owners are notified, and the words for them."""
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 from threading import Event, Thread
 
 from tacit.errors import LedgerBroken, TacitError
-from tacit.server.checkpoints import CheckpointWriter
-from tacit.server.current_curator import Current
+from tacit.server.checkpoints import LedgerWatch, Notify, notify_nobody
+from tacit.server.current_curator import Current, Log, discard_line
 from tacit.server.refusal import SOON, Refusal, Refused, Told
 from tacit.session import Curator
 
@@ -28,7 +28,7 @@ ANCHOR_CHECKS = 10
 LONGEST_CHECK = 5.0
 """Seconds after which a check without a result means that the store does not respond."""
 
-STORE, WORKERS, ANCHOR = "store", "workers", "anchor"
+STORE, WORKERS, ANCHOR, LEDGER = "store", "workers", "anchor", "ledger"
 
 
 class Readiness:
@@ -36,10 +36,18 @@ class Readiness:
 
     ``store`` is whether the store responds, ``workers`` whether every idle worker process
     responds or could be replaced, and ``anchor`` whether the store is at least as new as the
-    anchor that this server's folder has of it.
+    anchor that this server's folder has of it. ``ledger`` is whether the chains, and the keys
+    of owners, were sound at the last look (`tacit.server.checkpoints`).
     """
 
-    def __init__(self, current: Current, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        current: Current,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        log: Log = discard_line,
+        notify: Notify = notify_nobody,
+    ) -> None:
         self._current = current
         self._clock = clock
         self._parts = {STORE: True, WORKERS: True, ANCHOR: True}  # as when it was opened
@@ -47,13 +55,14 @@ class Readiness:
         self._ended = Event()
         self._rounds = 0
         self._threads: list[Thread] = []
-        self._checkpoints = CheckpointWriter(current)
+        self._watch_of_ledger = LedgerWatch(current, log, notify)
 
     def parts(self) -> dict[str, bool]:
         """Return the state of each part; this waits for nothing."""
+        parts = self._parts | {LEDGER: self._watch_of_ledger.is_sound}
         if self._clock() - self._checked > LONGEST_CHECK:
-            return self._parts | {STORE: False}
-        return dict(self._parts)
+            return parts | {STORE: False}
+        return parts
 
     def check(self) -> dict[str, bool]:
         """Return the parts if all are in order, or raise `Refused` with those that are not."""
@@ -69,19 +78,19 @@ class Readiness:
         return parts
 
     def start(self) -> None:
-        """Start threads that check the store and the workers, and write checkpoints."""
+        """Start threads that check the store and the workers, and watch the ledger."""
         for check in (self.check_store, self.check_workers):
             thread = Thread(
                 target=self._watch, args=(check,), name="tacit readiness", daemon=True
             )
             thread.start()
             self._threads.append(thread)
-        self._checkpoints.start()
+        self._watch_of_ledger.start()
 
     def close(self) -> None:
         """Stop the threads; nobody waits for a store that hangs."""
         self._ended.set()
-        self._checkpoints.close()
+        self._watch_of_ledger.close()
         for thread in self._threads:
             thread.join(PAUSE_SECONDS)
 

@@ -34,7 +34,7 @@ from tacit.session.project import (
 )
 from tacit.session.question import Preview, Question
 from tacit.session.question_steps import PaidQuestion, Stage, paid_fit, paid_question
-from tacit.session.restore import charge_difference
+from tacit.session.restore import begin_anchors, charge_difference
 from tacit.session.served_time import engines_with_fixed_plans
 from tacit.session.session import Session
 from tacit.session.workers import alarm
@@ -58,6 +58,7 @@ __all__ = [
     "apply_project",
     "audit_in",
     "audits_in",
+    "begin_anchors",
     "budget_of",
     "certificate_for",
     "certify",

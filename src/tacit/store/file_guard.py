@@ -12,6 +12,7 @@ the chains that the process has seen (`tacit.store.continuity`).
 
 import sqlite3
 from contextlib import closing
+from os import stat_result
 from pathlib import Path
 from struct import unpack
 
@@ -55,6 +56,17 @@ class FileGuard:
 
         The message depends on what the process has seen (``known``) and the file contains.
         """
+        state = self.check_name(known, prints)
+        if state.st_size < self._bytes:
+            raise self._shorter(state.st_size)
+        self._bytes = state.st_size
+        self._check_log()
+
+    def check_name(self, known: SeenChains, prints: Prints) -> stat_result:
+        """Return the state of the file; raise `LedgerBroken` if it is gone or another one.
+
+        This changes nothing here, so that a thread that only reads may call it.
+        """
         try:
             state = self._path.stat()
         except OSError as error:
@@ -64,10 +76,7 @@ class FileGuard:
             ) from error
         if self._file is not None and (state.st_dev, state.st_ino) != self._file:
             raise self._describe_other(known, prints)
-        if state.st_size < self._bytes:
-            raise self._shorter(state.st_size)
-        self._bytes = state.st_size
-        self._check_log()
+        return state
 
     def _check_log(self) -> None:
         """Raise `LedgerBroken` if the log that the connections use has no name any more."""

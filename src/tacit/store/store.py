@@ -96,6 +96,14 @@ class Store(Protocol):
         """Begin a unit of work of one statement that reads. It needs no BEGIN and COMMIT."""
         ...
 
+    def check_file(self) -> None:
+        """Raise `LedgerBroken` if the database's file was deleted or replaced since.
+
+        A unit of work that writes checks this by itself. One that reads goes on with the file
+        that was opened.
+        """
+        ...
+
     def close(self) -> None:
         """Close the connections to the database."""
         ...
@@ -150,6 +158,11 @@ class SqlStore:
         """Begin a unit of work of one statement that reads; see `Store`."""
         return UnitOfWork(self, NO_BEGIN)
 
+    def check_file(self) -> None:
+        """Raise `LedgerBroken` if the file was deleted or replaced; see `Store`."""
+        if self._guard is not None:
+            self._guard.check_name(self.known, self._prints)
+
     def close(self) -> None:
         """Close the connections; a closed store connects again when it is used."""
         self._drop_connections(close=self._home == forks.count)
@@ -197,6 +210,7 @@ class SqlStore:
         """
         with suppress(IndexError):
             return self._idle.pop()
+        self.check_file()  # a new connection would open the file that now has the name
         try:
             connection = self._engine.raw_connection()
             return connection, connection.cursor()

@@ -68,6 +68,9 @@ class MemoryStore:
         """Return a unit of work of one statement, which reads; see `Store`."""
         return MemoryReading(self.image, self.known)
 
+    def check_file(self) -> None:
+        """Do nothing: there is no file."""
+
     def close(self) -> None:
         """Close the writer's connection; a closed store opens again when it is used."""
         self._writer.close()

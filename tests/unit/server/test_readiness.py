@@ -47,11 +47,11 @@ def checked(parts: Parts, times: int = 1) -> dict[str, bool]:
 
 def test_each_part_is_told_apart() -> None:
     parts = Parts()
-    assert checked(parts) == {"store": True, "workers": True, "anchor": True}
+    assert checked(parts) == {"store": True, "workers": True, "anchor": True, "ledger": True}
     parts.dead = True
-    assert checked(parts) == {"store": True, "workers": False, "anchor": True}
+    assert checked(parts) == {"store": True, "workers": False, "anchor": True, "ledger": True}
     parts.fails["anchor"] = LedgerBroken("It is older.")
-    assert checked(parts) == {"store": True, "workers": False, "anchor": False}
+    assert checked(parts) == {"store": True, "workers": False, "anchor": False, "ledger": True}
     parts.fails.pop("anchor")
     parts.curator.home.anchors.is_current = False  # no anchor can be written
     assert checked(parts, 10)["anchor"] is False
