@@ -107,9 +107,13 @@ attack-page:
 survey *args:
     OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_local.py tests/end_to_end/test_survey.py "$@"
 
-# an officer's walk through the guides: keys, a cap, exports, documents, four lost ledgers, and the refusal of each step
+# an officer's walk through the guides: keys, a cap, exports, documents, four lost ledgers, and the refusal of each step; Chromium's pictures of the documents are in .cache/officer
 officer *args:
-    uv run pytest -q -n 0 tests/end_to_end/test_officer_walk.py tests/end_to_end/test_officer_guides.py "$@"
+    TACIT_OFFICER_PICTURES=.cache/officer uv run pytest -q -n 0 tests/end_to_end/test_officer_walk.py tests/end_to_end/test_officer_guides.py tests/end_to_end/test_documents_in_browser.py "$@"
+
+# where a registry record falls behind the registry's own schema (deployments-schema.yaml of opendp/deployments-registry-data), and what the schema refuses in records
+registry-schema schema *records:
+    uv run python shipping/registry_schema.py "$@"
 
 # what one question shows of a session, a server and the mechanism (of ten times CI's people), and `tacit audit`
 audit *args:

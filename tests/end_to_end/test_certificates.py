@@ -286,7 +286,7 @@ def test_a_report_is_one_signed_page(project: Path, tmp_path: Path) -> None:
     text = out.read_text(encoding="utf-8")
     page = SignedPage.of(text)
     assert page.kind == "report"
-    assert page.html.count("<svg") == 3
+    assert page.html.count("<svg") == 6  # three pictures, each for wide and narrow screens
     assert "<script" not in page.html
     assert "http" not in page.html.replace("http-equiv", "")  # it loads nothing
     for said in ("Privacy report: patients", "olga", "differencing", "51.0%", "article 35(7)"):

@@ -182,7 +182,8 @@ def test_a_second_owner_approves(tmp_path: Path, made: Path) -> None:
     assert "omar withdrew proposal 5 of patients" in said.output
     shown = tacit("ledger", "show", "patients", "--kind", "proposal", "--project", file).output
     assert shown.splitlines()[-1].endswith("withdrawn by omar")
-    assert "raise the cap by rho 0.151904: a third study" in shown
+    assert "raise the cap from epsilon 4, delta 0.000001 (rho " in shown
+    assert ") to epsilon 5, delta 0.000001 (rho " in shown
     lowered = text.replace("epsilon = 3", "epsilon = 1")
     file.write_text(lowered)
     assert (

@@ -143,7 +143,7 @@ def test_every_difference_is_shown_and_recorded_as_an_owners_act(
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("epsilon = 3", "epsilon = 4", "raise the cap to epsilon 4, delta 0.000001, by rho "),
+        ("epsilon = 3", "epsilon = 4", "raise the cap from epsilon 3, delta 0.000001 (rho "),
         ('["olga"]', '["olga", "omar"]', "add the owner omar"),
     ],
 )
@@ -273,7 +273,7 @@ def test_a_proposal_that_was_withdrawn_stops_nothing(file: Path) -> None:
     with open_project(file, principal="ann") as session:
         session.sql(JOINED).ask(epsilon="0.1")
     (change,) = apply_project(file, by="olga", reason="once more")
-    assert "raise the cap to epsilon 4" in str(change)
+    assert " to epsilon 4, delta 0.000001 (rho " in str(change)
 
 
 def test_a_larger_cap_needs_a_reason(file: Path) -> None:

@@ -1,5 +1,6 @@
 """Owners decide over HTTP with their own sign-in, and analysts ask for more."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 from serving import BUDGET, COUNT, Server, make_project, serving
 
 from tacit.client import connect
+from tacit.core import Loss
 from tacit.errors import InvalidValue
-from tacit.ledger import budget, group_quotas
+from tacit.ledger import Ledger, budget, group_quotas, request_id
+from tacit.ledger.entries import encode_act
 from tacit.server.token_policy import Role, TokenScope
 from tacit.session.project import apply_project, open_project
 
@@ -158,21 +161,22 @@ def test_an_analyst_asks_for_more_and_an_owner_decides(server: Server) -> None:
     assert asked(server, "bob", 1) == 402
     status, told = post(server, bob, "/requests", epsilon="0.11", reason="a second wave")
     assert status == 201
-    number = told["number"]
+    named = told["id"]
     assert asked(server, "bob", 1) == 402
     assert post(server, bob, "/requests", epsilon="0.3")[0] == 422  # one is open
-    assert post(server, bob, f"/requests/{number}/grant")[0] == 403
+    assert post(server, bob, f"/requests/{named}/grant")[0] == 403
     (seen,) = server.call("GET", f"{HERE}/requests", olga).json()["requests"]
     assert (seen["principal"], seen["reason"]) == ("bob", "a second wave")
+    number = seen.pop("number")
     assert server.call("GET", f"{HERE}/requests", bob).json()["requests"] == [seen]
     ann = server.token("ann")
     assert server.call("GET", f"{HERE}/requests", ann).json()["requests"] == []
     assert post(server, olga, f"/requests/{number}/grant")[0] == 200
     assert [asked(server, "bob", each) for each in (1, 2)] == [200, 402]
-    number = post(server, bob, "/requests", epsilon="1")[1]["number"]
+    number = post(server, bob, "/requests", epsilon="1")[1]["id"]
     assert post(server, olga, f"/requests/{number}/decline")[0] == 200
     assert asked(server, "bob", 2) == 402
-    number = post(server, bob, "/requests", epsilon="1")[1]["number"]
+    number = post(server, bob, "/requests", epsilon="1")[1]["id"]
     assert post(server, olga, f"/requests/{number}/grant", delta="1e-9")[0] == 422
     assert post(server, olga, f"/requests/{number}/grant", epsilon="0.15")[0] == 200
     assert [asked(server, "bob", each) for each in (2, 3)] == [200, 402]
@@ -185,14 +189,55 @@ def test_a_client_and_a_session_ask_for_more_in_the_same_way(
     ledger = server.curator.home.ledger
     wanted = {"epsilon": "1.5", "reason": "a second wave"}
     with connect(server.address, token=server.token("bob")) as remote:
-        number = remote.request_quota("patients", **wanted)
+        named = remote.request_quota("patients", **wanted)
         with pytest.raises(InvalidValue, match="is still open"):
             remote.request_quota("patients", **wanted)
-    asked = ledger.quota_requests("patients")[number]
-    ledger.decline_quota("patients", number, by="olga")
+    (asked,) = ledger.quota_requests("patients").values()
+    assert request_id("patients", encode_act(asked)) == named
+    ledger.decline_quota("patients", named, by="olga")
     with open_project(file, principal="bob", environment={}) as local:
         again = local.request_quota("patients", **wanted)
-    assert replace(ledger.quota_requests("patients")[again], at=0) == replace(asked, at=0)
+    (second,) = ledger.quota_requests("patients").values()
+    assert replace(second, at=0) == replace(asked, at=0)
+    assert request_id("patients", encode_act(second)) == again
+
+
+def test_requests_do_not_show_how_many_entries_others_made(tmp_path: Path) -> None:
+    """Each reply to bob has the same bytes, whatever others did before and meanwhile."""
+    views, numbers = [], []
+    for others in (0, 7):
+        file = make_project(tmp_path / str(others))
+        with serving(file) as server:
+            ledger = server.curator.home.ledger
+            ledger._clock = lambda: 1_800_000_000_000  # a reply has the time of the request
+            olga, bob = owner(server), server.token("bob")
+            ledger.set_quota("patients", "bob", Loss.zcdp("0.00001"), by="olga")
+            meanwhile(ledger, others)
+            seen = [server.call("POST", f"{HERE}/requests", bob, json=WISH)]
+            meanwhile(ledger, others)
+            seen.append(server.call("POST", f"{HERE}/requests", bob, json=WISH))
+            seen.append(server.call("GET", f"{HERE}/requests", bob))
+            (shown,) = server.call("GET", f"{HERE}/requests", olga).json()["requests"]
+            numbers.append(shown["number"])
+            views.append([(each.status_code, unnamed(each.text)) for each in seen])
+            assert post(server, olga, f"/requests/{shown['number']}/decline")[0] == 200
+    assert [status for status, _ in views[0]] == [201, 422, 200]
+    assert views[0] == views[1]
+    assert numbers[0] != numbers[1]  # the lie: with its entry's number, bob would see them
+
+
+WISH = {"epsilon": "1.5", "reason": "a second wave"}
+
+
+def meanwhile(ledger: Ledger, others: int) -> None:
+    """Let others make entries about the same population."""
+    for number in range(others):
+        ledger.set_quota("patients", f"cy{number}", Loss.zcdp("0.001"), by="olga")
+
+
+def unnamed(text: str) -> str:
+    """Leave out the random name of a request over HTTP, which each response has."""
+    return re.sub(r'"request_id":\s*"[^"]*"', "", text)
 
 
 def test_requests_are_about_populations_in_reach(server: Server) -> None:

@@ -7,7 +7,7 @@ import pytest
 from serving import COUNT, Server, make_project, serving
 
 from tacit.client import connect
-from tacit.errors import InvalidValue, NotPermitted
+from tacit.errors import InvalidValue, NotPermitted, UnknownName
 from tacit.ledger.history import HistoryFilter
 from tacit.server.token_policy import Role
 
@@ -36,7 +36,13 @@ def test_owners_and_auditors_read_what_the_ledger_says(server: Server) -> None:
             with pytest.raises(InvalidValue, match="not a kind of entry"):
                 session.history("patients", kind="secrets")
     shown = str(ledger.history("patients", HistoryFilter.of(kind="charge")))
-    assert shown.splitlines()[-1].split()[-1] == "answered"
+    receipt = ledger.history("patients").lines[-1].receipt
+    assert shown.splitlines()[-1].split()[-2:] == ["answered", receipt[:12]]
+    with connect(server.address, token=server.token("olga", Role.OWNER)) as session:
+        (found,) = session.history("patients", receipt=receipt)
+        assert found.receipt == receipt
+        with pytest.raises(UnknownName, match="has the receipt"):
+            session.history("patients", receipt="00" * 32)
 
 
 def test_an_analyst_reads_no_ledger(server: Server) -> None:

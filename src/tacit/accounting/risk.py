@@ -11,6 +11,8 @@ from fractions import Fraction
 from math import erfc, inf, nextafter, sqrt
 from typing import Any
 
+from tacit.accounting.loss_pairs import is_coarse
+from tacit.accounting.pricing import leaves
 from tacit.accounting.trade_off import (
     TradeOff,
     curve_of_event,
@@ -219,9 +221,31 @@ def odds_of_event(
     """Return the odds of releases that were made, by their ``event`` and its ``loss``.
 
     They are not above those of the loss, because the loss bounds the event as well. They say
-    nothing about releases that follow. If all noise of the event is Gaussian, they have a mu.
+    nothing about releases that follow. If all noise of the event is Gaussian, they have a mu,
+    and are read off its curve alone: it is the lower one, because the curve of a rho is that
+    of the best attacker on every mechanism with this rho, of which this noise is one.
     """
-    return _least(odds_of(loss, prior, false_positive), curve_of_event(event))
+    _is_probability(prior=prior, false_positive=false_positive)
+    curve = curve_of_event(event)
+    by_mu = curve.mu is not None and not any(is_coarse(leaf) for leaf, _ in leaves(event))
+    if not by_mu or loss.measure is not Measure.ZCDP:
+        return _least(odds_of(loss, prior, false_positive), curve)
+    return _of_curve(curve, loss, prior, false_positive)
+
+
+def _of_curve(
+    curve: TradeOff, loss: Loss, prior: Fraction, false_positive: Fraction
+) -> AttackOdds:
+    return AttackOdds(
+        prior,
+        curve.belief(prior),
+        curve.pairs,
+        curve.true_positive_rate(false_positive),
+        false_positive,
+        loss.delta,
+        average=True,
+        mu=curve.mu,
+    )
 
 
 def odds_of_mu(
@@ -234,7 +258,10 @@ def odds_of_mu(
         >>> round(float(odds.pairs), 4)
         0.7603
     """
-    return _least(odds_of(loss, prior, false_positive), curve_of_mu(mu))
+    curve = curve_of_mu(mu)
+    if loss.measure is Measure.ZCDP:
+        return _of_curve(curve, loss, prior, false_positive)
+    return _least(odds_of(loss, prior, false_positive), curve)
 
 
 def _least(bounded: AttackOdds, curve: TradeOff) -> AttackOdds:

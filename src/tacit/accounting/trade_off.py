@@ -182,7 +182,9 @@ RATES = np.unique(
 ORDERS = 1 + np.geomspace(1e-3, 1e5, 140)
 """The Rényi orders that bound a test. Fewer of them give a higher curve, which is true too."""
 
-BISECTIONS = 46
+BISECTIONS = 36
+"""Steps after which the largest rate is known to 2**-36, which is below `SLACK`."""
+
 TINY = 1e-300
 
 
@@ -198,28 +200,43 @@ def _of_rho(rho: Fraction) -> TradeOff:
         return TradeOff(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     amount = float(rho) * (1 + SLACK)
     low, high = RATES.copy(), np.minimum(1.0, RATES + sqrt(amount / 2) + SLACK)  # by Pinsker
+    limit = ORDERS * (ORDERS - 1) * amount * (1 + SLACK) + 1e-13
+    x = _logs(RATES)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        allowed = _is_allowed(RATES, middle, amount)
+        allowed = _is_allowed(x, _logs(middle), limit)
         low, high = np.where(allowed, middle, low), np.where(allowed, high, middle)
     return _around(RATES, high)
 
 
-def _is_allowed(x: Floats, y: Floats, rho: float) -> NDArray[np.bool_]:
-    """Return whether every order allows a test with these rates."""
-    limit = ORDERS * (ORDERS - 1) * rho * (1 + SLACK) + 1e-13
-    allowed = np.ones(x.shape, dtype=bool)
-    one, two = (np.log(np.maximum(each, TINY))[:, None] for each in (x, y))
-    not_one, not_two = (np.log(np.maximum(1 - each, TINY))[:, None] for each in (x, y))
-    for (p, not_p), (q, not_q) in (
-        ((two, not_two), (one, not_one)),
-        ((one, not_one), (two, not_two)),
-    ):
-        found = np.logaddexp(
-            ORDERS * p + (1 - ORDERS) * q, ORDERS * not_p + (1 - ORDERS) * not_q
-        )
-        allowed &= np.all(found <= limit, axis=1)
+def _logs(rates: Floats) -> tuple[Floats, Floats]:
+    """Return the logarithms of rates, and of one minus them."""
+    return np.log(np.maximum(rates, TINY)), np.log(np.maximum(1 - rates, TINY))
+
+
+def _is_allowed(
+    x: tuple[Floats, Floats], y: tuple[Floats, Floats], limit: Floats
+) -> NDArray[np.bool_]:
+    """Return whether every order allows a test with these rates, given as `_logs`.
+
+    The other divergence is computed where the first one does not exclude the test.
+    """
+    allowed = _within(y, x, limit)
+    rest = np.flatnonzero(allowed)
+    ends = [(one[rest], other[rest]) for one, other in (x, y)]
+    allowed[rest] = _within(ends[0], ends[1], limit)
     return allowed
+
+
+def _within(
+    p: tuple[Floats, Floats], q: tuple[Floats, Floats], limit: Floats
+) -> NDArray[np.bool_]:
+    """Return whether the divergence of Bernoulli(p) from Bernoulli(q) is within the limit."""
+    some, none = (
+        np.multiply.outer(one, ORDERS) + np.multiply.outer(other, 1 - ORDERS)
+        for one, other in zip(p, q, strict=True)
+    )
+    return np.asarray(np.all(np.logaddexp(some, none) <= limit, axis=1))
 
 
 def _around(x: Floats, y: Floats) -> TradeOff:

@@ -24,6 +24,7 @@ from tacit.accounting import (
     to_approximate_dp,
 )
 from tacit.certify.certificate_page import page_of
+from tacit.certify.fact_words import fact_texts
 from tacit.certify.signed_files import CERTIFICATE, SignedPage, Statement
 from tacit.certify.software import software
 from tacit.errors import InvalidValue
@@ -157,7 +158,7 @@ def certificate_of(
             "in_words": str(odds_of(status.cap, PRIOR)),
         },
         "events": event_parts(facts.event),
-        "declarations": {"number": act.declaration, "facts": list(facts.facts)},
+        "declarations": {"number": act.declaration, "facts": fact_texts(facts.facts)},
         "coverage": [] if release is None else list(release.coverage),
         "guarantee": None if release is None else str(release.guarantee),
         "assumptions": _assumptions(status, release),

@@ -9,18 +9,22 @@ from dataclasses import dataclass
 from html import escape
 
 STYLE = """
-:root{color-scheme:light;--ink:#1d2b33;--soft:#5b6b74;--line:#d9e0e3;--back:#f4f7f8;--main:#0b6b62;
---good:#1d7a4c;--open:#a35a00;--bad:#a8322a}
+:root{color-scheme:light dark;--page:#fff;--ink:#1d2b33;--soft:#5b6b74;--line:#d9e0e3;
+--back:#f4f7f8;--main:#0b6b62;--cap:#a8322a;--good:#1d7a4c;--open:#a35a00;--bad:#a8322a}
+@media screen and (prefers-color-scheme:dark){:root{--page:#12191d;--ink:#e4ebee;--soft:#9fb0b9;
+--line:#33424a;--back:#1b252b;--main:#4fc3b4;--cap:#ef8a80;--good:#6fd19c;--open:#f0b060;
+--bad:#ef8a80}}
 *{box-sizing:border-box}
 body{font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
-color:var(--ink);background:#fff;max-width:54rem;margin:0 auto;padding:2.2rem 1.4rem 3rem}
+color:var(--ink);background:var(--page);max-width:54rem;margin:0 auto;
+padding:2.2rem 1.4rem 3rem}
 header{border-bottom:3px solid var(--main);padding-bottom:1rem;margin-bottom:1.4rem}
 header p{margin:.2rem 0 0;color:var(--soft)}
 h1{font-size:1.75rem;line-height:1.2;margin:0}
 h2{font-size:1.2rem;margin:2.2rem 0 .5rem;padding-top:.3rem;color:var(--main)}
 h3{font-size:1rem;margin:1.3rem 0 .3rem}
 p{margin:.5rem 0}
-p,li{overflow-wrap:anywhere}
+p,li,td{overflow-wrap:anywhere}
 ul{margin:.4rem 0;padding-left:1.2rem}
 li{margin:.15rem 0}
 table{border-collapse:collapse;width:100%;font-size:.88rem;margin:.6rem 0}
@@ -34,6 +38,7 @@ code{font:.86em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wr
 figure{margin:1rem 0}
 figcaption{color:var(--soft);font-size:.85rem}
 svg{max-width:100%;height:auto;display:block}
+svg.narrow{display:none}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:.8rem;margin:1rem
 0} .figure{background:var(--back);border-radius:.5rem;padding:.7rem .9rem}
 .figure b{display:block;white-space:nowrap;font-size:1.2rem;
@@ -45,15 +50,32 @@ line-height:1.25;font-variant-numeric:tabular-nums}
 .mark{font-weight:600;white-space:nowrap}
 .kept{color:var(--good)}.open{color:var(--open)}.broken{color:var(--bad)}
 footer{margin-top:2.5rem;border-top:1px solid
-var(--line);padding-top:.7rem;color:var(--soft);font-size:.82rem}
-@media(max-width:36rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
-table.wide{display:block;overflow-x:auto}}
-@page{margin:16mm 15mm}
-@media print{body{font-size:10.5pt;max-width:none;padding:0}
+var(--line);padding-top:.7rem;color:var(--soft);font-size:.82rem;overflow-wrap:anywhere}
+@media screen and (max-width:36rem){body{padding:1.4rem 1rem 2rem}
+dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
+.figures{grid-template-columns:1fr 1fr}.figure b{white-space:normal}
+svg.wide{display:none}svg.narrow{display:block}
+table,tbody,tr,td{display:block;width:100%}thead,col{display:none}
+tr{border-bottom:1px solid var(--line);padding:.4rem 0}
+td,td.number{border:0;padding:.05rem 0;text-align:left}td:empty{display:none}
+td[data-head]:not([data-head=""])::before{content:attr(data-head) ": ";color:var(--soft)}
+td:first-child:not(.number){font-weight:600}td:first-child::before{content:none!important}}
+@page{size:A4;margin:14mm 15mm}
+@media print{:root{color-scheme:light;font-size:12px}
+body{font-size:9pt;line-height:1.4;max-width:none;padding:0}
+.figures{grid-template-columns:repeat(4,1fr)}
+h1{font-size:1.5rem}h2{margin:1.1rem 0 .3rem}h3{margin:.8rem 0 .2rem}
+header{padding-bottom:.5rem;margin-bottom:.8rem}footer{margin-top:1rem}
+.box{margin:.6rem 0}.figures{gap:.5rem;margin:.6rem 0}figure{margin:.6rem 0}
+th,td{padding-top:.18rem;padding-bottom:.18rem}
+ul.many{columns:2;column-gap:2rem}li{break-inside:avoid}
 h2,h3{break-after:avoid}
 tr,figure,.figure,.box,dl>*{break-inside:avoid}.page{break-before:page}
 .figure,.box,svg *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 """
+
+MANY = 12
+"""Number of points from which on a list is printed in two columns."""
 
 
 def page(kind: str, title: str, body: str) -> str:
@@ -100,9 +122,10 @@ def box(*parts: str, warn: bool = False) -> str:
 
 
 def points(lines: Iterable[str]) -> str:
-    """Return a list with a point for each line of plain text."""
-    listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f"<ul>{listed}</ul>" if listed else ""
+    """Return a list with a point for each line of plain text; a long one prints in columns."""
+    listed = [f"<li>{escape(line)}</li>" for line in lines]
+    many = ' class="many"' if len(listed) > MANY else ""
+    return f"<ul{many}>{''.join(listed)}</ul>" if listed else ""
 
 
 def facts(held: Mapping[str, object]) -> str:
@@ -152,13 +175,15 @@ def table(
 ) -> str:
     """Return a table of plain text and marks; the columns in ``numbers`` are right-aligned.
 
-    ``widths`` are the widths of the columns, as in CSS; an empty one is the rest.
+    ``widths`` are the widths of the columns, as in CSS; an empty one is the rest. On a narrow
+    screen each row is a block, whose cells begin with the heading of their column.
     """
     right = frozenset(numbers)
 
     def one(tag: str, at: int, said: Cell) -> str:
         mark = ' class="number"' if at in right else ""
-        return f"<{tag}{mark}>{_cell(said)}</{tag}>"
+        named = f' data-head="{escape(headings[at])}"' if tag == "td" else ""
+        return f"<{tag}{mark}{named}>{_cell(said)}</{tag}>"
 
     head = "".join(one("th", at, said) for at, said in enumerate(headings))
     body = "".join(

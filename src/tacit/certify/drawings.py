@@ -1,13 +1,20 @@
-"""The pictures of a report, as SVG inside of its page: they need no script and no network."""
+"""The pictures of a report, as SVG inside of its page: they need no script and no network.
+
+Each picture is drawn twice, for a wide page and for a narrow screen, because the letters of a
+wide one are too small on a telephone. The style of the page shows one of them. The colours are
+those of the page, so that they follow a dark theme.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from html import escape
 
-WIDTH = 760
-INK, SOFT, LINE = "#1d2b33", "#5b6b74", "#d9e0e3"
-MAIN, CAP, GUESS = "#0b6b62", "#a8322a", "#c3ccd1"
+WIDE, NARROW = 760, 350
+"""The widths of the two drawings of a picture, in points."""
+
+INK, SOFT, LINE = "var(--ink)", "var(--soft)", "var(--line)"
+MAIN, CAP = "var(--main)", "var(--cap)"
 
 TOP, BOTTOM, LEFT, RIGHT = 22, 34, 54, 24
 HEIGHT = 250
@@ -18,10 +25,12 @@ CHARACTER = 6.4
 """Width of a character of a label, roughly, in points."""
 
 
-def _svg(height: float, label: str, parts: Sequence[str]) -> str:
+def _svg(width: int, height: float, label: str, parts: Sequence[str]) -> str:
+    kind = "narrow" if width == NARROW else "wide"
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}" '
-        f'width="{WIDTH}" font-size="12" fill="{INK}">{"".join(parts)}</svg>'
+        f'<svg class="{kind}" viewBox="0 0 {width} {height:.0f}" role="img" '
+        f'aria-label="{escape(label)}" width="{width}" font-size="12" fill="{INK}">'
+        f"{''.join(parts)}</svg>"
     )
 
 
@@ -64,13 +73,17 @@ def spent_over_time(steps: Sequence[SpentStep], until: date) -> str:
         >>> spent_over_time([SpentStep(date(2026, 1, 1), 0.5, 3.0)], date(2026, 2, 1))[:4]
         '<svg'
     """
+    return "".join(_spent_over_time(steps, until, width) for width in (WIDE, NARROW))
+
+
+def _spent_over_time(steps: Sequence[SpentStep], until: date, width: int) -> str:
     first = steps[0].day
     days = (until - first).days + 1  # to the end of the last day
     most = max(max(each.cap, each.spent) for each in steps) or 1.0
     top = _round_up(most * 1.08)
 
     def x(day: date) -> float:
-        return LEFT + (day - first).days / days * (WIDTH - LEFT - RIGHT)
+        return LEFT + (day - first).days / days * (width - LEFT - RIGHT)
 
     def y(value: float) -> float:
         return HEIGHT - BOTTOM - value / top * (HEIGHT - TOP - BOTTOM)
@@ -79,13 +92,13 @@ def spent_over_time(steps: Sequence[SpentStep], until: date) -> str:
         found = [f"M{x(values[0][0]):.1f} {y(values[0][1]):.1f}"]
         for day, value in values[1:]:
             found.append(f"H{x(day):.1f}V{y(value):.1f}")
-        return "".join([*found, f"H{WIDTH - RIGHT}"])
+        return "".join([*found, f"H{width - RIGHT}"])
 
     parts = []
     for part in range(5):
         value = top * part / 4
         parts += [
-            _line((LEFT, y(value), WIDTH - RIGHT, y(value)), LINE),
+            _line((LEFT, y(value), width - RIGHT, y(value)), LINE),
             _text(LEFT - 8, y(value) + 4, f"{value:.3g}", anchor="end", fill=SOFT),
         ]
     start = (first, 0.0)
@@ -100,9 +113,9 @@ def spent_over_time(steps: Sequence[SpentStep], until: date) -> str:
             f'<path d="{cap}" fill="none" stroke="{CAP}" stroke-width="1.6" '
             'stroke-dasharray="6 4"/>'
         ),
-        _text(WIDTH - RIGHT, y(last.cap) - 7, f"cap {last.cap:.4g}", anchor="end", fill=CAP),
+        _text(width - RIGHT, y(last.cap) - 7, f"cap {last.cap:.4g}", anchor="end", fill=CAP),
         _text(
-            WIDTH - RIGHT,
+            width - RIGHT,
             y(last.spent) - 8 if last.spent < last.cap * 0.9 else y(last.spent) + 18,
             f"spent {last.spent:.4g}",
             anchor="end",
@@ -110,9 +123,9 @@ def spent_over_time(steps: Sequence[SpentStep], until: date) -> str:
         ),
         _text(LEFT, TOP - 9, "epsilon", fill=SOFT),
         _text(LEFT, HEIGHT - 12, first.isoformat(), fill=SOFT),
-        _text(WIDTH - RIGHT, HEIGHT - 12, until.isoformat(), anchor="end", fill=SOFT),
+        _text(width - RIGHT, HEIGHT - 12, until.isoformat(), anchor="end", fill=SOFT),
     ]
-    return _svg(HEIGHT, "Epsilon spent over time, below the cap", parts)
+    return _svg(width, HEIGHT, "Epsilon spent over time, below the cap", parts)
 
 
 def _round_up(value: float) -> float:
@@ -155,20 +168,26 @@ class Group:
     guess: float | None = None
 
 
-ROW, GAP, NAME = 24, 16, 150
+ROW, GAP, NAME, NARROW_NAME = 24, 16, 150, 84
 
 
 def bars(groups: Sequence[Group], label: str, *, name: float = NAME) -> str:
     """Return a picture of groups of bars, one below the other, on a scale from 0% to 100%.
 
+    ``name`` is the width of the names on a wide page.
+
     Example:
         >>> bars([Group("found", (Bar("cap", 0.1, MAIN, "10%"),))], "odds")[:4]
         '<svg'
     """
+    return _bars(groups, label, name, WIDE) + _bars(groups, label, NARROW_NAME, NARROW)
+
+
+def _bars(groups: Sequence[Group], label: str, name: float, width: int) -> str:
     left, parts, y = name + 10, list[str](), 16.0
 
     def x(share: float) -> float:
-        return left + min(1.0, max(0.0, share)) * (WIDTH - left - 70)
+        return left + min(1.0, max(0.0, share)) * (width - left - 52)
 
     for group in groups:
         if group.title:
@@ -195,7 +214,7 @@ def bars(groups: Sequence[Group], label: str, *, name: float = NAME) -> str:
         if group.guess is not None:
             parts.append(_line((x(group.guess), begin - 2, x(group.guess), y), INK, "3 3"))
         y += GAP + 6
-    return _svg(y, label, parts)
+    return _svg(width, y, label, parts)
 
 
 def _cut(said: str, width: float) -> str:

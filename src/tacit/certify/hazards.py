@@ -16,8 +16,10 @@ from typing import Any
 
 from tacit.accounting import AttackOdds
 from tacit.certify.certificate_page import percent
+from tacit.certify.fact_words import fact_texts
 from tacit.certify.population_facts import PopulationFacts
 from tacit.numeric import plain
+from tacit.render import spell
 
 TELLING = Fraction(9, 10)
 """The AUC at the cap from which on owners must say why they accept it."""
@@ -116,6 +118,10 @@ def hazards_of(evidence: Evidence) -> tuple[Hazard, ...]:
     )
 
 
+def _list_facts(declared: Sequence[str]) -> str:
+    return "; ".join(fact_texts(declared))
+
+
 Found = Iterator[tuple[str, bool, str]]
 
 
@@ -126,8 +132,8 @@ def _parameters(evidence: Evidence) -> Found:
         "Losses of many releases add up without a limit",
         True,
         (
-            f"The ledger refuses charges beyond {facts.total(facts.book.cap)}, and all "
-            f"of its {facts.book.seq} entries were verified for this report."
+            f"The ledger refuses charges beyond {facts.total(facts.book.cap)}. Its whole chain "
+            f"was verified for this report: {spell(facts.book.seq, 'entry', 'entries')}."
         ),
     )
     yield (
@@ -153,7 +159,7 @@ def _parameters(evidence: Evidence) -> Found:
         raised <= 0,
         "The budget does not renew, and the cap was never raised."
         if raised <= 0
-        else f"The cap was changed {raised} times; the decisions have the reasons.",
+        else f"The cap was changed {spell(raised, 'time')}; the decisions have the reasons.",
     )
 
 
@@ -166,20 +172,24 @@ def _unit(evidence: Evidence) -> Found:
         False,
         (
             f"The unit is one {facts.unit.name} with all rows. The owners declare which column "
-            f"names it ({'; '.join(links) or 'no declaration'}), and must confirm it."
+            f"names it ({_list_facts(links) or 'no declaration'}), and must confirm it."
         ),
     )
     yield (
         "One unit appears under several names or in several populations",
         not believed,
         "The ledger binds each physical table to one population."
-        + (f" Believed and not enforced: {'; '.join(believed)}." if believed else ""),
+        + (
+            f" Believed and not enforced: {'; '.join(fact_texts(believed))}."
+            if believed
+            else ""
+        ),
     )
     limited = [each for each in facts.book.declared if " groups of " in each]
     yield (
         "One unit contributes without a limit",
         bool(limited),
-        "; ".join(limited) or "No declaration of limits is recorded.",
+        _list_facts(limited) or "No declaration of limits is recorded.",
     )
 
 
@@ -198,13 +208,13 @@ def _algorithms(evidence: Evidence) -> Found:
         "Bounds or keys are read from the data",
         True,
         "Every bound and key is public, a policy, or estimated for a charge"
-        + (f": {'; '.join(estimated)}." if estimated else "."),
+        + (f": {_list_facts(estimated)}." if estimated else "."),
     )
     kept = bool(evidence.audits) and all(each["kept"] for each in evidence.audits)
     yield (
         "The implementation is wrong",
         kept,
-        f"{len(evidence.audits)} signed audits of this installation found no violation."
+        f"Signed audits of this installation without a violation: {len(evidence.audits)}."
         if kept
         else "No signed audit without a violation was given; run `tacit audit`.",
     )
@@ -231,7 +241,7 @@ def _accuracy(evidence: Evidence) -> Found:
     yield (
         "Small groups get answers that are mostly noise",
         bool(shown),
-        "; ".join(shown)
+        _list_facts(shown)
         or "Every answer has intervals, but small cells are shown. Owners can set min_people.",
     )
 
@@ -242,8 +252,8 @@ def _trust(evidence: Evidence) -> Found:
         "Analysts collude, or adapt questions to answers",
         True,
         (
-            f"One cap holds for all {len(facts.asked_by)} principals together, and adaptive "
-            "questions are part of the guarantee."
+            f"One cap holds for all principals together ({len(facts.asked_by)} so far), and "
+            "adaptive questions are part of the guarantee."
         ),
     )
     yield (
@@ -263,7 +273,7 @@ def _trust(evidence: Evidence) -> Found:
     yield (
         "Nobody has tried to attack the releases",
         bool(told),
-        f"{len(told)} attack reports were given; they are summarised below."
+        f"{spell(len(told), 'attack report')} given, with a summary below."
         if told
         else "No attack report was given; run `tacit attack`.",
     )
@@ -282,7 +292,7 @@ def _implementation(evidence: Evidence) -> Found:
     yield (
         "The time of an answer depends on a person's rows",
         bool(charges) and facts.timed == charges,
-        f"{facts.timed} of {charges} charges paid for a random delay of the answer."
+        f"{facts.timed} of {spell(charges, 'charge')} paid for a random delay of the answer."
         + (
             ""
             if charges and facts.timed == charges

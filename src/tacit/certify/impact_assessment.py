@@ -10,6 +10,7 @@ from tacit.accounting import AttackOdds
 from tacit.certify import documents as doc
 from tacit.certify.hazards import Hazard
 from tacit.certify.population_facts import PopulationFacts
+from tacit.render import spell
 
 STATE = "To be stated by the controller."
 
@@ -40,7 +41,8 @@ def _table(rows: Sequence[tuple[doc.Cell, doc.Cell]]) -> str:
 
 
 def _processing(facts: PopulationFacts) -> tuple[str, ...]:
-    columns = [each for each in facts.book.declared if "." in each.partition(":")[0]]
+    askers = spell(len(facts.asked_by), "principal")
+    columns = [each for each in facts.declared_facts if "." in each.partition(":")[0]]
     return (
         _table(
             [
@@ -48,7 +50,10 @@ def _processing(facts: PopulationFacts) -> tuple[str, ...]:
                 _row("Purpose and legal basis", None),
                 _row("Whose data", f"{facts.name}; each is one {facts.unit.name}"),
                 _row("What is done", "Noisy statistics and models are released; rows are not"),
-                _row("Who receives results", f"{len(facts.asked_by)} principals so far"),
+                _row(
+                    "Who receives results",
+                    f"{askers} so far",
+                ),
                 _row("How long rows are kept", None),
             ]
         ),

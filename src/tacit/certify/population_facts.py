@@ -15,12 +15,14 @@ from tacit.accounting import (
     leaves,
     mu_of_square,
     mu_square,
-    show_loss,
 )
 from tacit.certify.certificate import event_name, time_text
+from tacit.certify.fact_words import fact_texts
 from tacit.errors import InvalidValue, LedgerBroken
 from tacit.ledger import (
+    KINDS,
     NO_UNITS,
+    AmountTexts,
     Attested,
     Book,
     Checkpointed,
@@ -28,16 +30,11 @@ from tacit.ledger import (
     Restored,
     Status,
     Units,
-    describe_decision,
 )
 from tacit.ledger import entries as acts
 
 MOST_NOTES = 200
 """Number of decisions and incidents that are listed one by one; of more, the newest are."""
-
-Amount = acts.QuotaSet | acts.DefaultQuotaSet | acts.QuotaRequested | acts.CapLowered
-"""Acts that name an amount."""
-
 
 NEWEST_ANSWERS = 20
 """Number of newest answers whose assumptions are listed."""
@@ -45,17 +42,18 @@ NEWEST_ANSWERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One entry in words: its number, its time, who acted, and what it says."""
+    """One entry in words: its number, its time, who acted, its kind, and what it says."""
 
     seq: int
     at: int
     by: str
+    kind: str
     said: str
 
     @property
-    def row(self) -> tuple[str, str, str, str]:
+    def row(self) -> tuple[str, str, str, str, str]:
         """The cells of a table."""
-        return str(self.seq), time_text(self.at), self.by, self.said
+        return str(self.seq), time_text(self.at), self.by, self.kind, self.said
 
 
 @dataclass(slots=True)
@@ -105,6 +103,11 @@ class PopulationFacts:
         return core.PrivacyUnit(self.opened.unit, core.Neighbours(self.opened.neighbours))
 
     @property
+    def declared_facts(self) -> list[str]:
+        """The facts of the current declaration, as documents show them."""
+        return fact_texts(self.book.declared)
+
+    @property
     def mu(self) -> Fraction | None:
         """The mu of Gaussian differential privacy of all charges, if all noise is Gaussian."""
         return None if self.book.inherited else mu_of_square(self.squares)
@@ -113,89 +116,52 @@ class PopulationFacts:
         """Return units as a loss in the measure of the budget."""
         return units.loss(self.status.measure)
 
+    @property
+    def texts(self) -> AmountTexts:
+        """The texts of amounts of the budget, and of entries."""
+        return AmountTexts.of(self.status)
+
     def total(self, units: Units) -> str:
         """Return units as text with the whole delta, which includes that of the conversion."""
-        return show_loss(self.loss(units), self.status.conversion_delta, whole=True)
+        return self.texts.cap(units)
 
     def loss_text(self, units: Units) -> str:
         """Return units as text: epsilon first, and rho in brackets."""
-        return show_loss(self.loss(units), self.status.conversion_delta)
+        return self.texts.part(units)
 
     def read(self, entry: acts.Entry) -> None:
         """Verify the next entry, and count what it says."""
+        cap = self.book.cap
         act = self.book.read(entry)
         match act:
             case acts.Opened():
                 self.caps.append((day_of(act.at), self.book.cap))
-                self._decide(entry, act.by, act.at, f"opened the budget: {self._cap()}")
+                self._govern(entry, act, self.book.cap)
             case acts.Charged():
                 self._charge(act)
-            case acts.Missed(charge, at):
-                self._incident(entry, at, f"the answer to charge {charge} was late")
-            case acts.Failed(charge, at):
-                self._incident(entry, at, f"charge {charge} failed")
-            case acts.Retried(charge, at):
-                self._incident(entry, at, f"charge {charge} was run twice")
-            case acts.Looked(by, at):
-                self._incident(entry, at, "an owner reviewed all incidents so far", by)
-            case acts.Inherited():
+            case acts.Missed() | acts.Failed() | acts.Retried() | acts.Looked():
+                self._incident(entry, act)
+            case acts.Inherited() | Restored():
                 self._spend(day_of(act.at), Units(act.amount, act.delta))
                 self.squares = None
-                said = f"took over the loss spent under {act.source} on the same tables"
-                self._decide(entry, act.by, act.at, said)
-            case Restored(place, _, _, _, by, at):
-                self._spend(day_of(at), Units(act.amount, act.delta))
-                self.squares = None
-                said = f"restored an older copy, and charged what it lacks up to entry {place}"
-                self._decide(entry, by, at, said)
+                self._govern(entry, act, cap)
             case acts.AnswerStored() | acts.StateSealed() | Attested() | Checkpointed():
                 pass
             case _:
-                self._govern(entry, act)
+                self._govern(entry, act, cap)
 
-    def _govern(  # noqa: C901, PLR0912 - one case a kind
-        self, entry: acts.Entry, act: acts.Act | acts.Decision
-    ) -> None:
-        """Note an act of an owner, or a request to owners."""
+    def _govern(self, entry: acts.Entry, act: acts.Act, cap: Units) -> None:
+        """Note an act of an owner, or a request to owners; ``cap`` is the cap before it."""
         by, at = getattr(act, "by", getattr(act, "principal", "")), getattr(act, "at", 0)
-        match act:
-            case acts.Described() | acts.FactsDeclared():
-                self.declared.append((entry.seq, act.at))
-                said = f"declared the tables: {len(act.facts)} facts"
-            case acts.Frozen():
-                self.freezes += 1
-                said = "stopped all charges"
-            case acts.Thawed():
-                said = "allowed charges again"
-            case acts.QuotaSet():
-                said = f"set the quota of {act.holder}: {self._amount(act)}"
-            case acts.DefaultQuotaSet():
-                said = f"set the quota of analysts without one: {self._amount(act)}"
-            case acts.LeastSet(share, _, _):
-                said = f"set the least price of a question: {share} of the cap"
-            case acts.QuotaRequested():
-                said = f"asked for a quota of {self._amount(act)} for {act.holder}"
-                said += f": {act.reason}" if act.reason else ""
-            case acts.QuotaDeclined(request, _, _):
-                said = f"declined request {request}"
-            case acts.Joined(principal, group, _, _):
-                said = f"added {principal} to {group}"
-            case acts.MemberRemoved(principal, group, _, _):
-                said = f"removed {principal} from {group}"
-            case acts.CapLowered():
-                said = f"lowered the cap to {self._amount(act)}"
-                said += f": {act.reason}" if act.reason else ""
-            case acts.Proposed(decision):
-                said = f"proposed or decided: {self._decision(decision)}"
-            case acts.Approved(proposal):
-                said = f"approved proposal {proposal}"
-            case acts.ProposalWithdrawn(proposal):
-                said = f"withdrew proposal {proposal}"
-            case _:
-                said = acts_name(act)
+        if isinstance(act, acts.Described | acts.FactsDeclared):
+            self.declared.append((entry.seq, act.at))
+        if isinstance(act, acts.Frozen):
+            self.freezes += 1
         if self.caps and self.caps[-1][1] != self.book.cap:
             self.caps.append((day_of(at), self.book.cap))
-        self._decide(entry, by, at, said)
+        kind, said = KINDS[type(act)], self.texts.words(act, cap)
+        self.decisions.append(Note(entry.seq, at, by, kind, said))
+        del self.decisions[:-MOST_NOTES]
 
     def _charge(self, act: acts.Charged) -> None:
         self.first = act.at if self.first is None else self.first
@@ -219,36 +185,11 @@ class PopulationFacts:
     def _spend(self, day: date, units: Units) -> None:
         self.spent_on[day] = self.spent_on.get(day, NO_UNITS) + units
 
-    def _decision(self, decision: acts.Decision) -> str:
-        match decision:
-            case acts.CapRaised(amount, delta, reason):
-                return f"raise the cap by {self.loss_text(Units(amount, delta))} ({reason})"
-            case _:
-                return describe_decision(decision, self.status.measure)
-
-    def _amount(self, act: Amount) -> str:
-        return self.loss_text(Units(act.amount, act.delta))
-
-    def _cap(self) -> str:
-        return self.total(self.book.cap)
-
-    def _decide(self, entry: acts.Entry, by: str, at: int, said: str) -> None:
-        self.decisions.append(Note(entry.seq, at, by, said))
-        del self.decisions[:-MOST_NOTES]
-
-    def _incident(self, entry: acts.Entry, at: int, said: str, by: str = "") -> None:
-        self.incidents.append(Note(entry.seq, at, by, said))
+    def _incident(self, entry: acts.Entry, act: acts.Act) -> None:
+        by, at = getattr(act, "by", ""), getattr(act, "at", 0)
+        said = self.texts.words(act)
+        self.incidents.append(Note(entry.seq, at, by, KINDS[type(act)], said))
         del self.incidents[:-MOST_NOTES]
-
-
-def acts_name(act: object) -> str:
-    """Return the name of a kind of act in words, for kinds that have no sentence of their own.
-
-    Example:
-        >>> acts_name(acts.OwnerAdded("ann"))
-        'owner added'
-    """
-    return next((name for name, kind in acts.ACTS.items() if kind is type(act)), "an act")
 
 
 def day_of(at: int) -> date:

@@ -19,7 +19,9 @@ from tacit.certify.certificate import NOT_PROTECTED, PRIOR, loss_parts
 from tacit.certify.population_facts import PopulationFacts, day_of
 from tacit.certify.software import software
 from tacit.errors import InvalidValue
+from tacit.ledger import Units
 from tacit.numeric import ceil_to, exact, plain
+from tacit.render import spell
 
 # ------------------------------------------------------------------ fields
 
@@ -187,8 +189,9 @@ def _basic(  # noqa: PLR0913, PLR0917 - the parts of the first tier
         f"{at}data_product_type": product,
         f"{at}data_product_region": stated.region or NOT_STATED,
         f"{at}description": (
-            f"Noisy statistics about {facts.name}, answered by Tacit. The ledger has {asked} "
-            f"charges of {len(facts.asked_by)} principals, and {publications} publications."
+            f"Noisy statistics about {facts.name}, answered by Tacit. The ledger has "
+            f"{spell(asked, 'charge')} of {spell(len(facts.asked_by), 'principal')}, and "
+            f"{spell(publications, 'publication')}."
         ),
         f"{at}publication_date": published.isoformat(),
         f"{at}data_product_sector": stated.sector,
@@ -206,7 +209,7 @@ def _privacy(facts: PopulationFacts) -> Record:
         f"{variant}variant_name": VARIANTS[status.measure],
         f"{variant}data_domain": _lines(
             "All tables with the declared columns, whatever rows they hold. The declarations:",
-            facts.book.declared,
+            facts.declared_facts,
         ),
         f"{variant}unprotected_quantities": _lines("", NOT_PROTECTED),
         f"{loss}privacy_unit": unit.name,
@@ -290,22 +293,27 @@ def _model(facts: PopulationFacts, publications: int) -> Record:
 def _implementation(facts: PopulationFacts) -> Record:
     at = "deployment.implementation."
     used = [
-        f"{name} ({noise}), in {count} charges"
+        f"{name} ({noise}), in {spell(count, 'charge')}"
         for (name, noise), count in sorted(facts.mechanisms.items())
     ] or ["none so far"]
     estimated = [
-        each for each in facts.book.declared if "estimated" in each or "measured" in each
+        each for each in facts.declared_facts if "estimated" in each or "measured" in each
     ]
     made = software()
     timing = (
-        f"{facts.timed} charges paid for a random delay of the answer, whose law is exact."
+        f"{spell(facts.timed, 'charge')} paid for a random delay of the answer, whose law is "
+        "exact."
         if facts.timed
         else "No charge paid for a random delay. Where a server has the rule open, the time of "
         "an answer is not protected, and every guarantee says so."
     )
     decided = [
-        f"{each.said} (entry {each.seq})" for each in facts.decisions if "cap" in each.said
+        f"{each.said} (entry {each.seq})"
+        for each in facts.decisions  # that of the opening names the owners
+        if each.kind in {"cap", "restore"} or each.said.startswith("raise the cap")
     ]
+    opened = facts.total(Units(facts.opened.amount, facts.opened.delta))
+    decided = [f"the budget was opened with {opened} (entry 1)", *decided]
     return {
         f"{at}preprocessing_and_hyperparameter_tuning": _lines(
             "No bound, key or limit is read from the data without a charge: each is public, a "
@@ -342,7 +350,7 @@ def _implementation(facts: PopulationFacts) -> Record:
         f"{at}justification": _lines(
             "The owners chose the cap and the declarations, and the ledger records who did. "
             "Decisions about the cap, with their reasons:",
-            decided or ["none is recorded"],
+            decided,
         ),
     }
 
@@ -359,8 +367,8 @@ def _administrative(stated: Stated, facts: PopulationFacts) -> Record:
             [
                 "Filled by Tacit from the ledger of the deployment, for an owner to complete.",
                 (
-                    f"The chain has {facts.book.seq} entries; the hash of the newest is "
-                    f"{facts.book.head.hex()}."
+                    f"The chain has {spell(facts.book.seq, 'entry', 'entries')}; the hash of "
+                    f"the newest is {facts.book.head.hex()}."
                 ),
                 *missing,
             ],

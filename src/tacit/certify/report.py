@@ -15,14 +15,16 @@ from typing import Any
 from tacit.accounting import AttackOdds, odds_of, odds_of_mu, to_approximate_dp
 from tacit.certify import documents as doc
 from tacit.certify import drawings as draw
-from tacit.certify.certificate import NOT_PROTECTED, PRIOR, time_text
+from tacit.certify.certificate import MEASURES, NOT_PROTECTED, PRIOR, time_text
 from tacit.certify.certificate_page import audits_of, odds_table, percent
 from tacit.certify.hazards import LEVELS, AnchorCheck, Evidence, Hazard, hazards_of
 from tacit.certify.impact_assessment import assessment
 from tacit.certify.population_facts import PopulationFacts, day_of
 from tacit.certify.software import software
-from tacit.ledger import NO_UNITS, Units
+from tacit.core import Measure
+from tacit.ledger import NO_UNITS, NOT_ADDED, Units
 from tacit.numeric import plain
+from tacit.render import spell
 
 NEWEST = 25
 """Number of decisions and incidents that the page lists; the ledger has all of them."""
@@ -51,12 +53,12 @@ def report_page(facts: PopulationFacts, given: Given, key: str) -> str:
     body = (
         doc.heading(
             title,
-            f"Made {time_text(given.made)} from the ledger, which has {facts.book.seq} "
-            "verified entries.",
+            f"Made {time_text(given.made)} from the ledger, which has "
+            f"{spell(facts.book.seq, 'verified entry', 'verified entries')}.",
         ),
         _summary(facts, cap, spent, found),
         doc.section("The guarantee", *_guarantee(facts, cap, spent)),
-        doc.section("What has left", *_left(facts, given)),
+        doc.section("What has left", *_left(facts, given), new_page=True),
         doc.section("Who asked", *_who_asked(facts)),
         doc.section("Hazards, from parameters to data collection", *_hazards(found)),
         doc.section("Decisions", *_decisions(facts)),
@@ -112,10 +114,16 @@ def _summary(
                 f"{percent(str(spent.pairs))} \u2192 {percent(str(cap.pairs))}",
                 "an attacker's best score, now and at the cap (a guess: 50%)",
             ),
-            (str(sum(facts.asked_by.values())), f"charges of {len(facts.asked_by)} principals"),
+            _charges(facts),
             (f"{kept} of {len(found)}", "hazards met by evidence; the others are open"),
         )
     )
+
+
+def _charges(facts: PopulationFacts) -> tuple[str, str]:
+    charges = sum(facts.asked_by.values())
+    people = spell(len(facts.asked_by), "principal")
+    return str(charges), f"{'charge' if charges == 1 else 'charges'} of {people}"
 
 
 def _share(facts: PopulationFacts) -> str:
@@ -156,7 +164,7 @@ def _guarantee(facts: PopulationFacts, cap: AttackOdds, spent: AttackOdds) -> tu
         doc.facts(
             {
                 "Unit of privacy": facts.unit,
-                "Measure": facts.status.measure.value,
+                "Measure": MEASURES[facts.status.measure],
                 "Cap": facts.total(facts.book.cap),
                 "Spent": facts.total(facts.book.spent),
             }
@@ -304,7 +312,10 @@ def _who_asked(facts: PopulationFacts) -> tuple[str, ...]:
             "</figcaption></figure>"
         ),
         doc.table(("Principal", "Charges", "Spent", "Limited by"), rows, numbers=[1]),
-        doc.text(f"{rest} more principals are in the ledger." if rest > 0 else ""),
+        doc.text(
+            NOT_ADDED if facts.status.measure is Measure.ZCDP and len(ranked) > 1 else "",
+            f"The ledger has {spell(rest, 'principal')} more." if rest > 0 else "",
+        ),
     )
 
 
@@ -341,8 +352,12 @@ def _decisions(facts: PopulationFacts) -> tuple[str, ...]:
     more = len(facts.decisions) - len(newest)
     return (
         doc.facts({"Owners": ", ".join(sorted(facts.book.owners))}),
-        doc.table(("Entry", "Time", "By", "Decision"), newest),
-        doc.text(f"{more} or more earlier decisions are in the ledger." if more else ""),
+        doc.table(("Entry", "Time", "By", "Kind", "Decision"), newest),
+        doc.text(
+            f"At least {spell(more, 'earlier decision')} more in the ledger."
+            if more > 0
+            else ""
+        ),
     )
 
 
@@ -358,13 +373,13 @@ def _assumptions(given: Given) -> tuple[str, ...]:
 
 def _failures(facts: PopulationFacts) -> tuple[str, ...]:
     status = facts.status
-    counted = (
-        f"{status.missed} answers were late, {status.failed} failed, and {status.retried} were "
-        f"run twice. Charges were stopped by an owner {facts.freezes} times."
+    told = (
+        f"Late answers: {status.missed}. Failed answers: {status.failed}. Answers run twice: "
+        f"{status.retried}. Owners stopped all charges {spell(facts.freezes, 'time')}."
     )
     rows = [each.row for each in facts.incidents[-NEWEST:]]
-    listed = doc.table(("Entry", "Time", "By", "What happened"), rows) if rows else ""
-    return doc.text(counted), listed
+    listed = doc.table(("Entry", "Time", "By", "Kind", "What happened"), rows) if rows else ""
+    return doc.text(told), listed
 
 
 def _attacks(attacks: Sequence[Mapping[str, Any]]) -> str:

@@ -16,12 +16,12 @@ from tacit.errors import InvalidValue
 from tacit.ledger import (
     MEANING,
     ActSigner,
+    AmountTexts,
     AnchorFile,
     Book,
     Proposed,
     Status,
     check_fingerprint,
-    describe_decision,
     has_lapsed,
     incident_lines,
     lapse_text,
@@ -29,6 +29,7 @@ from tacit.ledger import (
     status_fields,
     wall_clock,
 )
+from tacit.render import spell
 from tacit.session import (
     begin_anchors,
     charge_difference,
@@ -116,7 +117,7 @@ def line(status: Status, book: Book) -> str:
             f"{max(book.lost.values())}; an owner charged what was spent up to it"
         )
     late += signing_note(book.keys, book.owners)
-    chain = f"ledger ok, {book.seq} entries"
+    chain = f"ledger ok, {spell(book.seq, 'entry', 'entries')}"
     return f"{status.population}: spent {spent}\n  {more}; {chain}{late}"
 
 
@@ -140,7 +141,7 @@ def _waiting_lines(status: Status, book: Book, now: int) -> Iterator[str]:
 
 
 def _decision_text(status: Status, proposed: Proposed) -> str:
-    return describe_decision(proposed.decision, status.measure)
+    return AmountTexts.of(status).decision(proposed.decision, status.cap_units)
 
 
 def left(status: Status, asked: int) -> int:

@@ -8,6 +8,7 @@ import click
 from tacit.cli import options
 from tacit.errors import InvalidValue
 from tacit.ledger import USUAL_LIMIT, HistoryFilter, read_backup
+from tacit.render import spell
 from tacit.session import export_ledger, project_and_ledger, restore_ledger
 
 DAY = "YYYY-MM-DD"
@@ -19,6 +20,7 @@ DAY = "YYYY-MM-DD"
 @click.option(
     "--kind", "kinds", multiple=True, help="Entries of a kind, such as charge. Several: repeat."
 )
+@click.option("--receipt", help="The charge with this receipt, as its certificate has it.")
 @click.option("--since", metavar=DAY, help="The first day, in UTC.")
 @click.option("--until", metavar=DAY, help="The last day, in UTC.")
 @click.option(
@@ -31,6 +33,7 @@ def show(  # noqa: PLR0913 - one for each option
     population: str,
     analyst: str | None,
     kinds: tuple[str, ...],
+    receipt: str | None,
     since: str | None,
     until: str | None,
     limit: int,
@@ -44,7 +47,7 @@ def show(  # noqa: PLR0913 - one for each option
     run `tacit ledger verify`.
     """
     wanted = HistoryFilter.of(
-        analyst=analyst, kind=kinds, since=since, until=until, limit=limit
+        analyst=analyst, kind=kinds, since=since, until=until, limit=limit, receipt=receipt
     )
     with project_and_ledger(project) as (_, home):
         found = home.ledger.history(population, wanted)
@@ -65,11 +68,11 @@ def export(*, folder: Path, project: Path) -> None:
     """
     backup = export_ledger(folder, project)
     for name, chain in sorted(backup.exported.chains.items()):
-        click.echo(f"{name}: {len(chain)} entries, verified")
+        click.echo(f"{name}: {spell(len(chain), 'entry', 'entries')}, verified")
     click.echo(
-        f"Exported to {folder}, with {len(backup.exported.answers)} answers and "
-        f"{len(backup.states or ())} sealed states. Only the sealing key opens the states: the "
-        "file .tacit/key, or TACIT_STATE_KEY. Access tokens are not exported."
+        f"Exported to {folder}, with {spell(len(backup.exported.answers), 'answer')} and "
+        f"{spell(len(backup.states or ()), 'sealed state')}. Only the sealing key opens the "
+        "states: the file .tacit/key, or TACIT_STATE_KEY. Access tokens are not exported."
     )
 
 
@@ -114,7 +117,7 @@ def restore(  # noqa: PLR0913 - one for each option
     if check:
         backup = read_backup(source)
         for book in backup.verify():
-            click.echo(f"{book.population}: {book.seq} entries, verified")
+            click.echo(f"{book.population}: {spell(book.seq, 'entry', 'entries')}, verified")
         return
     restored = restore_ledger(source, project, into=into, key=sealing_key)
     for book in restored.books:

@@ -12,7 +12,7 @@ from tacit.accounting import show_loss
 from tacit.cli import options
 from tacit.client import connect
 from tacit.core import Loss
-from tacit.ledger import ActSigner, Ledger, Units, stopped_text
+from tacit.ledger import ActSigner, Ledger, Units, entries, request_id, stopped_text
 from tacit.numeric import exact
 from tacit.project import Allowance
 from tacit.session import project_and_ledger, quota_of
@@ -121,7 +121,8 @@ def list_quotas(*, population: str, project: Path) -> None:
             wanted = Units(act.amount, act.delta).loss(status.measure)
             why = f" ({act.reason})" if act.reason else ""
             click.echo(
-                f"request {number}: {act.principal} asks for "
+                f"request {number}, known to {act.principal} as "
+                f"{request_id(population, entries.encode_act(act))}: {act.principal} asks for "
                 f"{show_loss(wanted, status.conversion_delta)} for {act.holder}{why}"
             )
 
@@ -177,21 +178,22 @@ def request(  # noqa: PLR0913 - one for each option
     holder = None if name is None else team_name(name)
     if server:
         with connect(server) as session:
-            number = session.request_quota(
+            named = session.request_quota(
                 population, epsilon=epsilon, team=holder, reason=reason
             )
     else:
         with project_and_ledger(project) as (_, home):
             loss = loss_of(home.ledger, population, epsilon)
-            number = home.ledger.request_quota(
+            entry = home.ledger.request_quota(
                 population, loss, by=principal, team=holder, reason=reason
-            ).seq
-    click.echo(f"Request {number} is recorded. An owner of {population} decides it.")
+            )
+            named = request_id(population, entry.body)
+    click.echo(f"Request {named} is recorded. An owner of {population} decides it.")
 
 
 @quota.command()
 @click.argument("population")
-@click.argument("number", type=int)
+@click.argument("request")
 @click.option("--epsilon", help="Another epsilon in all than the one that was asked for.")
 @options.project
 @options.principal
@@ -199,38 +201,38 @@ def request(  # noqa: PLR0913 - one for each option
 def grant(  # noqa: PLR0913 - one for each option
     *,
     population: str,
-    number: int,
+    request: str,
     epsilon: str | None,
     project: Path,
     principal: str,
     signer: ActSigner | None,
 ) -> None:
-    """Grant the request NUMBER, as an owner of POPULATION."""
+    """Grant a REQUEST, named as in `tacit quota list`, as an owner of POPULATION."""
     with project_and_ledger(project) as (_, home):
         loss = None if epsilon is None else loss_of(home.ledger, population, epsilon)
         ledger = home.ledger.signed_by(signer)
-        ledger.grant_quota(population, number, by=principal, cap=loss)
-    click.echo(f"Request {number} is granted.")
+        ledger.grant_quota(population, request, by=principal, cap=loss)
+    click.echo(f"Request {request} is granted.")
 
 
 @quota.command()
 @click.argument("population")
-@click.argument("number", type=int)
+@click.argument("request")
 @options.project
 @options.principal
 @options.signer
 def decline(
     *,
     population: str,
-    number: int,
+    request: str,
     project: Path,
     principal: str,
     signer: ActSigner | None,
 ) -> None:
-    """Decline the request NUMBER, as an owner of POPULATION. The quota stays as it is."""
+    """Decline a REQUEST, as an owner of POPULATION. The quota stays as it is."""
     with project_and_ledger(project) as (_, home):
-        home.ledger.signed_by(signer).decline_quota(population, number, by=principal)
-    click.echo(f"Request {number} is declined.")
+        home.ledger.signed_by(signer).decline_quota(population, request, by=principal)
+    click.echo(f"Request {request} is declined.")
 
 
 def loss_of(ledger: Ledger, population: str, epsilon: str) -> Loss:

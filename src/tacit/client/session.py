@@ -209,13 +209,19 @@ class RemoteSession:
         since: date | str | None = None,
         until: date | str | None = None,
         limit: int = USUAL_LIMIT,
+        receipt: str | None = None,
     ) -> History:
         """Return the ledger of a population in words, for owners and auditors.
 
         Of the entries that fit, the newest ``limit`` are returned, in their order.
         """
         wanted = HistoryFilter.of(
-            analyst=analyst, kind=kind, since=since, until=until, limit=limit
+            analyst=analyst,
+            kind=kind,
+            since=since,
+            until=until,
+            limit=limit,
+            receipt=receipt,
         )
         name = quoted(self.catalog.population(population).name, safe="")
         reply = self._wire.get(f"/v1/ledger/{name}/history?{urlencode(wanted.to_query())}")
@@ -235,8 +241,8 @@ class RemoteSession:
         rho: Number | None = None,
         team: str | None = None,
         reason: str = "",
-    ) -> int:
-        """Ask for a larger quota, of this amount in all, and return the request's number.
+    ) -> str:
+        """Ask for a larger quota, of this amount in all, and return the request's name.
 
         It is for you or for a team that you are in. An owner grants or declines it.
         """
@@ -247,7 +253,7 @@ class RemoteSession:
         }
         body |= {"team": team, "reason": reason}
         reply = self._wire.post(f"/v1/ledger/{quoted(name, safe='')}/requests", body)
-        return int(reply["number"])
+        return str(reply["id"])
 
     def verify(self, population: str | None = None) -> ChainVerdict:
         """Let the server verify the chain of a population, for owners and auditors."""

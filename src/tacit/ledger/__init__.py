@@ -50,13 +50,13 @@ from tacit.ledger.declarations import (
     Numbered,
 )
 from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved, Proposed
+from tacit.ledger.entry_words import KINDS, NOT_ADDED, AmountTexts, time_text
 from tacit.ledger.govern import Governing
 from tacit.ledger.history import (
     USUAL_LIMIT,
     History,
     HistoryFilter,
     HistoryLine,
-    describe_decision,
 )
 from tacit.ledger.lease import LEASE_MS, SILENCE_SECONDS, LeaseKeeper, LeaseState
 from tacit.ledger.ledger import Ledger, wall_clock
@@ -73,7 +73,7 @@ from tacit.ledger.owner_acts import (
 from tacit.ledger.owner_keys import OwnerKeys, check_fingerprint
 from tacit.ledger.populations import MOMENTARY
 from tacit.ledger.proposals import LAPSE_DAYS, LONGEST_REASON, has_lapsed, lapse_text
-from tacit.ledger.quotas import HolderStatus
+from tacit.ledger.quotas import HolderStatus, request_id
 from tacit.ledger.reserve import UNREACHED
 from tacit.ledger.restored import Difference
 from tacit.ledger.sealed_states import ChainWitness
@@ -88,18 +88,21 @@ from tacit.ledger.verify import ChainVerdict
 
 __all__ = [
     "EVERYBODY",
+    "KINDS",
     "LAPSE_DAYS",
     "LEASE_MS",
     "LONGEST_NAME",
     "LONGEST_REASON",
     "MEANING",
     "MOMENTARY",
+    "NOT_ADDED",
     "NO_UNITS",
     "SILENCE_SECONDS",
     "UNREACHED",
     "USUAL_LIMIT",
     "USUAL_SHARE",
     "ActSigner",
+    "AmountTexts",
     "Anchor",
     "AnchorFile",
     "AnchorKeeper",
@@ -149,7 +152,6 @@ __all__ = [
     "Units",
     "check_fingerprint",
     "check_is_empty",
-    "describe_decision",
     "entries",
     "fingerprint",
     "has_lapsed",
@@ -163,12 +165,14 @@ __all__ = [
     "read_backup",
     "remember_ends",
     "renew_anchor",
+    "request_id",
     "restore_backup",
     "sign_in_of",
     "start_anchors",
     "status_fields",
     "stopped_text",
     "subject_of",
+    "time_text",
     "utc_day",
     "wall_clock",
     "write_backup",

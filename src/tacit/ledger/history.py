@@ -15,30 +15,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 from sqlalchemy import bindparam, select
 
-from tacit.accounting import show_loss, to_approximate_dp
-from tacit.core import Loss, Measure, amount_text, decode_loss, encode_loss, loss_text
-from tacit.errors import InvalidValue
+from tacit.core import Loss, Measure, decode_loss, encode_loss
+from tacit.errors import InvalidValue, LedgerBroken, UnknownName
 from tacit.ledger import entries as acts
 from tacit.ledger.budget import BudgetRow, find_budget
-from tacit.ledger.chain import PAGE
-from tacit.ledger.chain_acts import Checkpointed, Restored
-from tacit.ledger.charge import MOST, Units
-from tacit.ledger.owner_acts import (
-    Attested,
-    KeySet,
-    SignInsEnded,
-    SignInsTrusted,
-    fingerprint,
+from tacit.ledger.chain_acts import Restored
+from tacit.ledger.charge import MOST, NO_UNITS, Units
+from tacit.ledger.entry_words import (
+    COMPLETING,
+    NAMES,
+    NOT_ADDED,
+    AmountTexts,
+    epsilon_text,
+    time_text,
 )
-from tacit.numeric import exact, plain
 from tacit.render import html, safe
 from tacit.store import Store, Work
-from tacit.store.tables import entries, proposals
+from tacit.store.tables import answers, entries, proposals
 
 USUAL_LIMIT = 50
 """Number of lines that are returned if nobody asks for more."""
@@ -49,66 +46,27 @@ DAY = "2026-11-19"
 MOST_LINES = 100_000
 """Largest number of lines of one history."""
 
-KINDS: dict[type, str] = {
-    acts.Opened: "opening",
-    acts.Charged: "charge",
-    acts.AnswerStored: "answer",
-    acts.Missed: "late",
-    acts.Retried: "retry",
-    acts.Failed: "failure",
-    acts.Looked: "review",
-    acts.StateSealed: "state",
-    acts.QuotaSet: "quota",
-    acts.DefaultQuotaSet: "quota",
-    acts.LeastSet: "least price",
-    acts.QuotaRequested: "request",
-    acts.QuotaDeclined: "request",
-    acts.Joined: "team",
-    acts.MemberRemoved: "team",
-    acts.FactsDeclared: "declaration",
-    acts.Described: "declaration",
-    acts.Inherited: "inheritance",
-    acts.Frozen: "freeze",
-    acts.Thawed: "thaw",
-    Checkpointed: "checkpoint",
-    Restored: "restore",
-    acts.CapLowered: "cap",
-    acts.Proposed: "proposal",
-    acts.Approved: "approval",
-    acts.ProposalWithdrawn: "withdrawal",
-    Attested: "signature",
-}
-"""The kind of each entry in a history. An act that is not listed has its stored name."""
+_KIND, _CHARGED = '"kind":"', '"kind":"charged"'
+_AT = re.compile(r'"at":"([0-9]+)"')
+PAGE = 4000
+"""Number of entries that are read at a time."""
 
-COMPLETING = frozenset({"answer", "state", "checkpoint", "signature"})
-"""Kinds that have a line only if they are asked for."""
-
-NAMES = {
-    name: KINDS.get(act, name)
-    for name, act in acts.ACTS.items()
-    if act not in get_args(acts.Decision)  # which are parts of proposals
-}
-"""The kind in a history, by the stored name of an act."""
-
-_KIND = '"kind":"'
-_AT, _CHARGE = re.compile(r'"at":"([0-9]+)"'), re.compile(r'"charge":"([0-9]+)"')
+_OF_PLACE = (entries.c.population == bindparam("at")) & (entries.c.seq == bindparam("place"))
 _PAGE_BEFORE = (
     select(entries.c.seq, entries.c.body)
     .where(entries.c.population == bindparam("at"), entries.c.seq < bindparam("before"))
     .order_by(entries.c.seq.desc())
     .limit(bindparam("count"))
 )
+_ENTRY = select(entries.c.body, entries.c.hash).where(_OF_PLACE)
+_WITH_HASH = select(entries.c.population, entries.c.seq).where(
+    entries.c.hash == bindparam("hash"), entries.c.seq > bindparam("after")
+)
+_ANSWER = select(answers.c.receipt, answers.c.body.is_not(None)).where(
+    answers.c.release == bindparam("release")
+)
+_WITH_RECEIPT = select(answers.c.release).where(answers.c.receipt == bindparam("receipt"))
 _WAITING = select(proposals.c.seq).where(proposals.c.population == bindparam("at"))
-
-
-def time_text(at: int) -> str:
-    """Return a time in milliseconds since 1970 as a day and a time in UTC.
-
-    Example:
-        >>> time_text(86_400_000)
-        '1970-01-02 00:00:00'
-    """
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 # ------------------------------------------------------------------ what is wanted
@@ -118,7 +76,8 @@ def time_text(at: int) -> str:
 class HistoryFilter:
     """Which entries a history has. Days are in UTC, and both of them are included.
 
-    ``analyst`` is the name of a person or a team: entries by them, or about them. Of the
+    ``analyst`` is the name of a person or a team: entries by them, or about them. ``receipt``
+    is that of a charge, in hexadecimal digits, as certificates and answers have it. Of the
     entries that fit, the newest ``limit`` are returned.
     """
 
@@ -127,6 +86,7 @@ class HistoryFilter:
     since: date | None = None
     until: date | None = None
     limit: int = USUAL_LIMIT
+    receipt: str | None = None
 
     def __post_init__(self) -> None:
         unknown = sorted(self.kinds - set(NAMES.values()))
@@ -142,17 +102,20 @@ class HistoryFilter:
                 f"No day is since {self.since} and until {self.until}. Give an earlier day as "
                 "the first."
             )
+        if self.receipt is not None and not _RECEIPT.fullmatch(self.receipt):
+            raise InvalidValue("A receipt has 64 hexadecimal digits, as an answer prints it.")
 
     def has_kind(self, kind: str) -> bool:
         """Return whether entries of ``kind`` are wanted."""
         return kind in self.kinds if self.kinds else kind not in COMPLETING
 
-    def may_have(self, body: str) -> bool:
+    def may_have(self, body: str, name: str | None) -> bool:
         """Return False if the entry with the text ``body`` is not wanted, without decoding it.
 
-        Most entries of a long chain are left out by this, which is ten times faster.
+        ``name`` is the analyst's name as a body has it. Most entries of a long chain are left
+        out by this, which is ten times faster.
         """
-        if self.analyst is not None and json.dumps(self.analyst) not in body:
+        if name is not None and name not in body:
             return False
         at = _AT.search(body) if self.since or self.until else None
         return at is None or self._has_time(int(at[1]))
@@ -172,7 +135,7 @@ class HistoryFilter:
         return self.analyst is None or self.analyst in _people_in(act)
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - one for each filter
         cls,
         *,
         analyst: str | None = None,
@@ -180,6 +143,7 @@ class HistoryFilter:
         since: date | str | None = None,
         until: date | str | None = None,
         limit: int = USUAL_LIMIT,
+        receipt: str | None = None,
     ) -> Self:
         """Return the filter that people write: a kind or several, and days as dates or text.
 
@@ -188,7 +152,8 @@ class HistoryFilter:
             datetime.date(2026, 11, 1)
         """
         kinds = frozenset([kind] if isinstance(kind, str) else kind)
-        return cls(analyst, kinds, _day(since), _day(until), limit)
+        found = None if receipt is None else receipt.strip().lower()
+        return cls(analyst, kinds, _day(since), _day(until), limit, found)
 
     def to_query(self) -> list[tuple[str, str]]:
         """Return the filter as the query of a url.
@@ -198,10 +163,12 @@ class HistoryFilter:
             [('analyst', 'ann'), ('limit', '5')]
         """
         given = [("analyst", self.analyst), *(("kind", each) for each in sorted(self.kinds))]
-        days = [("since", self.since), ("until", self.until)]
+        days = [("since", self.since), ("until", self.until), ("receipt", self.receipt)]
         named = [(name, str(value)) for name, value in (*given, *days) if value is not None]
         return [*named, ("limit", str(self.limit))]
 
+
+_RECEIPT = re.compile("[0-9a-f]{64}")
 
 ALL = HistoryFilter()
 
@@ -251,6 +218,8 @@ class HistoryLine:
     epsilon: str | None = None
     """The epsilon of the cost, at the delta of the budget, rounded up."""
     decision: str = ""
+    receipt: str | None = None
+    """The receipt of a charge in hexadecimal digits, which its certificate has too."""
 
     @property
     def when(self) -> str:
@@ -271,6 +240,7 @@ class HistoryLine:
             "epsilon": self.epsilon,
             "cost": None if self.cost is None else encode_loss(self.cost),
             "decision": self.decision,
+            "receipt": self.receipt,
         }
 
     @classmethod
@@ -278,10 +248,13 @@ class HistoryLine:
         """Return the line from the values of `to_dict`."""
         names = ("entry", "at", "who", "kind", "what", "epsilon", "decision")
         cost = None if told["cost"] is None else decode_loss(told["cost"])
-        return cls(**{name: told[name] for name in names}, cost=cost)
+        found = {name: told[name] for name in names}
+        return cls(**found, cost=cost, receipt=told.get("receipt"))
 
 
-HEADINGS = ("entry", "when (UTC)", "who", "kind", "epsilon", "what", "decision")
+HEADINGS = ("entry", "when (UTC)", "who", "kind", "epsilon", "what", "decision", "receipt")
+SHOWN = 12
+"""Number of digits of a receipt that a table shows; `to_dict` has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +267,7 @@ class History:
     Example:
         >>> line = HistoryLine(7, 0, "ann", "charge", "question 3f", epsilon="0.2")
         >>> print(History("patients", (line,)))
-        entry  when (UTC)           who  kind    epsilon  what         decision
+        entry  when (UTC)           who  kind    epsilon  what         decision  receipt
             7  1970-01-01 00:00:00  ann  charge      0.2  question 3f
     """
 
@@ -316,7 +289,7 @@ class History:
             return f"No entry of the ledger of {safe(self.population)} fits."
         rows = [HEADINGS, *(tuple(safe(each) for each in _cells(line)) for line in self)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        right = (True, False, False, False, True, False, False)
+        right = (True, False, False, False, True, False, False, False)
         printed = [
             "  ".join(
                 text.rjust(width) if number else text.ljust(width)
@@ -327,12 +300,15 @@ class History:
         return "\n".join([*printed, *self._notes()])
 
     def _notes(self) -> list[str]:
-        if not self.more:
-            return []
-        return [f"… older entries fit too; these are the newest {len(self.lines)}"]
+        costs = [line.cost for line in self.lines if line.cost is not None]
+        parts = len(costs) > 1 and costs[0].measure is Measure.ZCDP
+        older = f"… older entries fit too; these are the newest {len(self.lines)}"
+        return [*([NOT_ADDED] if parts else []), *([older] if self.more else [])]
 
     def _repr_html_(self) -> str:
-        cells = zip(*map(_cells, self.lines), strict=True) if self.lines else [()] * 7
+        cells = (
+            zip(*map(_cells, self.lines), strict=True) if self.lines else [()] * len(HEADINGS)
+        )
         columns = [
             _TextColumn(name, tuple(values))
             for name, values in zip(HEADINGS, cells, strict=True)
@@ -364,12 +340,15 @@ class _TextColumn:
 
 def _cells(line: HistoryLine) -> tuple[str, ...]:
     epsilon = line.epsilon or ""
-    return (str(line.entry), line.when, line.who, line.kind, epsilon, line.what, line.decision)
+    told = (line.who, line.kind, epsilon, line.what, line.decision)
+    return (str(line.entry), line.when, *told, (line.receipt or "")[:SHOWN])
 
 
 # ------------------------------------------------------------------ reading
-# The chain is read from its end. The answer to a charge and the approval of a proposal stand
-# after them in the chain, and so are known when the line of the charge or proposal is made.
+# The chain is read from its end. The entry that settles a proposal, a request or a charge
+# stands after it in the chain, and so is known when its line is made. Whether a charge was
+# answered is asked of the stored answers, because a chain has as many entries about answers as
+# about charges.
 
 
 def read_history(
@@ -378,25 +357,30 @@ def read_history(
     """Return the entries of a population's chain that are ``wanted``, in words.
 
     ``now`` is the time at which proposals are waiting or have lapsed.
+
+    Raises:
+        UnknownName: No charge of this population has the receipt that is wanted.
     """
     with store.reading() as work:
         budget = find_budget(work, population)
         waiting = frozenset(seq for (seq,) in work.all(_WAITING, {"at": population}))
-        writer = _LineWriter(budget, waiting, now)
+        writer = _LineWriter(work, population, budget, waiting, now)
         listeners = writer.listeners()
+        kinds = {name for name, kind in NAMES.items() if wanted.has_kind(kind)}
+        only = None if wanted.receipt is None else _place_of(work, population, wanted.receipt)
+        named = None if wanted.analyst is None else json.dumps(wanted.analyst)
         found: list[HistoryLine] = []
-        for seq, body in _backwards(work, population):
+        for seq, body in _backwards(work, population, only or 0):
             # texts are escaped, and the kind of a decision comes before that of an act
-            kind = body[body.rindex(_KIND) + len(_KIND) :].split('"', 1)[0]
-            if kind == "kept":
-                writer.answered.add(int(_CHARGE.findall(body)[0]))
-            listen, fits = listeners.get(kind), wanted.has_kind(NAMES.get(kind, kind))
-            fits = fits and wanted.may_have(body)
+            begin = body.rindex(_KIND) + len(_KIND)
+            kind = body[begin : body.index('"', begin)]
+            listen, fits = listeners.get(kind), kind in kinds and only in {None, seq}
+            fits = fits and wanted.may_have(body, named)
             if not fits and listen is None:
                 continue
             act: Any = acts.decode_act(body)
             if listen is not None:
-                listen(act)
+                listen(seq, act)
             if fits and wanted.has(act):
                 if len(found) == wanted.limit:
                     return History(population, tuple(reversed(found)), more=True)
@@ -404,62 +388,137 @@ def read_history(
     return History(population, tuple(reversed(found)))
 
 
-def _backwards(work: Work, population: str) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and texts of the chain's entries, the newest first."""
+def _backwards(work: Work, population: str, least: int) -> Iterator[tuple[int, str]]:
+    """Yield the numbers and texts of the entries from ``least`` on, the newest first."""
     before = MOST
     while rows := work.all(_PAGE_BEFORE, {"at": population, "before": before, "count": PAGE}):
         for before, body in rows:
+            if before < least:
+                return
             yield before, body
+
+
+def _place_of(work: Work, population: str, receipt: str) -> int:
+    """Return the number of the charge with a receipt in the chain of a population."""
+    digest = bytes.fromhex(receipt)
+    for name, seq in work.all(_WITH_HASH, {"hash": digest, "after": 0}):
+        if name == population:
+            return int(seq)
+    for (release,) in work.all(_WITH_RECEIPT, {"receipt": digest}):  # of several populations
+        paid = f'"release":"{bytes(release).hex()}"'
+        for seq, body in _backwards(work, population, 0):
+            if _CHARGED in body and paid in body:
+                return seq
+    raise UnknownName(
+        f"No charge about {safe(population)} has the receipt {receipt}. Check that the ledger "
+        "and the population are those of the answer."
+    )
+
+
+def receipt_of_charge(work: Work, act: acts.Charged, own: bytes) -> tuple[str | None, bool]:
+    """Return the receipt of a charge if it is known, and whether its answer is stored.
+
+    ``own`` is the hash of its entry. A charge of several populations has the receipt that is
+    stored with its answer.
+    """
+    row = work.one(_ANSWER, {"release": bytes.fromhex(act.release)})
+    if len(act.populations) == 1:
+        return own.hex(), row is not None and bytes(row[0]) == own and bool(row[1])
+    return (None, False) if row is None else (bytes(row[0]).hex(), bool(row[1]))
 
 
 @dataclass(slots=True)
 class _LineWriter:
     """Writes the lines of one population, and remembers what later entries say of earlier."""
 
+    work: Work
+    population: str
     budget: BudgetRow
     waiting: frozenset[int]
     now: int
     said: dict[int, list[str]] = field(default_factory=dict)
     """Words of later entries about a charge, a proposal or a request, by its number."""
-    answered: set[int] = field(default_factory=set)
-    """Numbers of the charges whose answers were stored."""
+    lowered: bool = False
+    """Whether a later entry lowered the cap, so that the cap at this place is not known."""
+    raised: Units = NO_UNITS
+    """The sum of the raises of the cap that took effect later."""
 
-    def listeners(self) -> dict[str, Callable[[Any], None]]:
+    def listeners(self) -> dict[str, Callable[[int, Any], None]]:
         """Return the functions that remember an entry, by the stored names of kinds."""
         return {
-            "missed": lambda act: self._say(act.charge, "late"),
-            "failed": lambda act: self._say(act.charge, "failed"),
-            "retried": lambda act: self._say(act.charge, "run twice"),
-            "approved": lambda act: self._say(act.proposal, f"approved by {act.by}"),
-            "proposal withdrawn": lambda act: self._say(act.proposal, f"withdrawn by {act.by}"),
-            "quota set": lambda act: self._say(act.request, f"granted by {act.by}"),
-            "quota declined": lambda act: self._say(act.request, f"declined by {act.by}"),
+            "missed": lambda _, act: self._say(act.charge, "late"),
+            "failed": lambda _, act: self._say(act.charge, "failed"),
+            "retried": lambda _, act: self._say(act.charge, "run twice"),
+            "approved": self._note_approval,
+            "proposal withdrawn": lambda _, act: self._say(
+                act.proposal, f"withdrawn by {act.by}"
+            ),
+            "proposed": self._note_proposal,
+            "quota set": lambda _, act: self._say(act.request, f"granted by {act.by}"),
+            "quota declined": lambda _, act: self._say(act.request, f"declined by {act.by}"),
+            "cap lowered": self._note_lower_cap,
         }
 
     def _say(self, number: int, what: str) -> None:
         if number:
             self.said.setdefault(number, []).append(what)
 
+    def _note_approval(self, _: int, act: acts.Approved) -> None:
+        self._say(act.proposal, f"approved by {act.by}")
+        self._undo(acts.decode_act(self._entry(act.proposal)[0]))
+
+    def _entry(self, seq: int) -> tuple[str, bytes]:
+        """Return the text and the hash of an entry of this chain."""
+        row = self.work.one(_ENTRY, {"at": self.population, "place": seq})
+        if row is None:
+            raise LedgerBroken(
+                f"The chain of {self.population!r} has no entry {seq}. Verify it with "
+                "`tacit ledger verify`, and restore the ledger from a backup."
+            )
+        return str(row[0]), bytes(row[1])
+
+    def _note_proposal(self, seq: int, act: acts.Proposed) -> None:
+        if seq not in self.waiting and seq not in self.said:
+            self._undo(act)  # one owner alone, so that it took effect at once
+
+    def _undo(self, act: acts.Act | acts.Decision) -> None:
+        if isinstance(act, acts.Proposed) and isinstance(act.decision, acts.CapRaised):
+            self.raised += Units(act.decision.amount, act.decision.delta)
+
+    def _note_lower_cap(self, *_: object) -> None:
+        self.lowered = True
+
     def line(self, seq: int, act: acts.Act, kind: str) -> HistoryLine:
         """Return the line of an entry."""
-        cost = None
+        cost, receipt, answered = None, None, False
         if isinstance(act, acts.Charged | acts.Inherited | Restored):
-            cost = Units(act.amount, act.delta).loss(self._measure)
+            cost = self._texts.loss(Units(act.amount, act.delta))
+        if isinstance(act, acts.Charged):
+            _, own = self._entry(seq)
+            receipt, answered = receipt_of_charge(self.work, act, own)
+        told = list(reversed(self.said.get(seq, ())))
+        told += ["answered"] if answered else []
         return HistoryLine(
             seq,
             getattr(act, "at", None),
             getattr(act, "by", None) or getattr(act, "principal", None) or "",
             kind,
-            _words(act, self._amount_text, self._total, self._measure),
+            self._texts.words(act, self._cap),
             cost,
-            None if cost is None else self._epsilon(cost),
-            "; ".join(self._words_about(seq)) or self._without_decision(seq, act),
+            None if cost is None else epsilon_text(cost, self._texts.conversion_delta),
+            "; ".join(told) or self._without_decision(seq, act),
+            receipt,
         )
 
-    def _words_about(self, seq: int) -> list[str]:
-        """Return the words of later entries about an entry, in the order of the chain."""
-        found = list(reversed(self.said.get(seq, ())))
-        return [*found, "answered"] if seq in self.answered else found
+    @property
+    def _cap(self) -> Units | None:
+        """The cap before the entry that is read."""
+        now = Units(self.budget.cap_amount, self.budget.cap_delta)
+        return None if self.lowered else now - self.raised
+
+    @property
+    def _texts(self) -> AmountTexts:
+        return AmountTexts(self.budget.measure, Fraction(self.budget.conversion_delta))
 
     def _without_decision(self, seq: int, act: acts.Act) -> str:
         """Return what is to say of an entry that no later entry names."""
@@ -476,118 +535,3 @@ class _LineWriter:
             case acts.QuotaRequested():
                 return "waits for an owner"
         return ""
-
-    @property
-    def _measure(self) -> Measure:
-        return self.budget.measure
-
-    def _epsilon(self, loss: Loss) -> str:
-        return _epsilon_text(loss, Fraction(self.budget.conversion_delta))
-
-    def _amount_text(self, amount: int, delta: int) -> str:
-        """Return an amount as text, with its epsilon first."""
-        loss = Units(amount, delta).loss(self._measure)
-        return show_loss(loss, Fraction(self.budget.conversion_delta))
-
-    def _total(self, amount: int, delta: int) -> str:
-        """Return a cap as the epsilon and delta that it guarantees."""
-        cap = Units(amount, delta).loss(self._measure)
-        return loss_text(to_approximate_dp(cap, Fraction(self.budget.conversion_delta)))
-
-
-# ------------------------------------------------------------------ words
-
-
-@lru_cache(maxsize=1024)
-def _epsilon_text(loss: Loss, conversion_delta: Fraction) -> str:
-    return amount_text(to_approximate_dp(loss, conversion_delta).amount)
-
-
-Amounts = Callable[[int, int], str]
-"""A function from an amount and a delta in units to text."""
-
-SHORT = 8
-"""Number of digits by which questions are distinguished in a history."""
-
-
-def _words(act: acts.Act, shown: Amounts, total: Amounts, measure: Measure) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """Return in a few words what an entry says, without its kind, its cost and who acted."""
-    match act:
-        case acts.Opened():
-            owned = ", ".join(act.owners)
-            amount = total(act.amount, act.delta)
-            return f"budget of {amount} for each {act.unit}, owned by {owned}"
-        case acts.Charged():
-            others = len(act.populations) - 1
-            joint = f", with {_count(others, 'other population')}" if others else ""
-            return f"question {act.plan[:SHORT]}{joint}"
-        case acts.AnswerStored() | acts.Missed() | acts.Retried() | acts.Failed():
-            return f"of charge {act.charge}"
-        case acts.Looked():
-            return "late and failed answers reviewed"
-        case acts.StateSealed():
-            return f"state {act.state[:SHORT]}, version {act.version}"
-        case acts.QuotaSet():
-            return f"quota of {act.holder}: {shown(act.amount, act.delta)}"
-        case acts.DefaultQuotaSet():
-            return f"quota of analysts without one: {shown(act.amount, act.delta)}"
-        case acts.LeastSet():
-            return f"a question costs at least {plain(exact(act.share))} of the cap"
-        case acts.QuotaRequested():
-            why = f": {act.reason}" if act.reason else ""
-            return f"{shown(act.amount, act.delta)} for {act.holder}{why}"
-        case acts.QuotaDeclined():
-            return f"request {act.request} declined"
-        case acts.Joined():
-            return f"{act.principal} joined {act.group}"
-        case acts.MemberRemoved():
-            return f"{act.principal} left {act.group}"
-        case acts.FactsDeclared():
-            return _count(len(act.facts), "fact")
-        case acts.Described():
-            return f"{_count(len(act.facts), 'fact')}, {_count(len(act.tables), 'table')}"
-        case acts.Inherited():
-            return f"from {act.source}, on the same tables"
-        case acts.Frozen():
-            return "all charges stopped"
-        case acts.Thawed():
-            return "charges allowed again"
-        case Checkpointed():
-            return f"state {act.state[:SHORT]}"
-        case Restored():
-            return f"an older copy was restored; entry {act.place} is lost"
-        case acts.CapLowered():
-            why = f": {act.reason}" if act.reason else ""
-            return f"lower the cap to {total(act.amount, act.delta)}{why}"
-        case acts.Proposed():
-            return describe_decision(act.decision, measure)
-        case Attested():
-            return f"of entry {act.entry}"
-        case acts.Approved() | acts.ProposalWithdrawn():
-            return f"of proposal {act.proposal}"
-
-
-def describe_decision(decision: acts.Decision, measure: Measure) -> str:
-    """Return a decision in words.
-
-    A raise is in the measure of the budget: the epsilon of a part of a cap in rho is not the
-    epsilon by which the cap is raised.
-    """
-    match decision:
-        case acts.CapRaised():
-            amount = loss_text(Units(decision.amount, decision.delta).loss(measure))
-            return f"raise the cap by {amount}: {decision.reason}"
-        case acts.OwnerAdded():
-            return f"add the owner {decision.owner}"
-        case acts.OwnerRemoved():
-            return f"remove the owner {decision.owner}"
-        case KeySet():
-            return f"set the key of {decision.owner}"  # its fingerprint must come from there
-        case SignInsTrusted():
-            return f"trust sign-ins at {decision.issuer}"
-        case SignInsEnded():
-            return f"end the trust in the sign-ins of server {fingerprint(decision.key)}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -559,13 +559,13 @@ class Ledger:
         )
 
     def grant_quota(
-        self, population: str, request: int, *, by: str, cap: Loss | None = None
+        self, population: str, request: int | str, *, by: str, cap: Loss | None = None
     ) -> Entry:
         """Grant a request, with the amount that was asked for or with ``cap`` instead."""
         with self.governing(by=by) as acts:
             return quotas.grant_quota(acts, population, request, cap)
 
-    def decline_quota(self, population: str, request: int, *, by: str) -> Entry:
+    def decline_quota(self, population: str, request: int | str, *, by: str) -> Entry:
         """Decline a request for a larger quota."""
         with self.governing(by=by) as acts:
             return quotas.decline_quota(acts, population, request)

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, delete, select
 
 from tacit.errors import InvalidValue
 from tacit.ledger import entries as acts
-from tacit.ledger.history import time_text
+from tacit.ledger.entry_words import time_text
 from tacit.ledger.owner_acts import KeySet, SignInsEnded, SignInsTrusted
 from tacit.ledger.owner_keys import can_sign, ends_proposal
 from tacit.store import Work

@@ -10,8 +10,10 @@ or declines it. An analyst has one open request for each population, so that the
 one entry for each decision of an owner, however often an analyst asks.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 
 from sqlalchemy import bindparam, insert, select
 
@@ -23,6 +25,7 @@ from tacit.ledger.chain import append
 from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Units
 from tacit.ledger.govern import Governing
 from tacit.ledger.proposals import check_reason, settle, waiting_acts, waiting_within
+from tacit.render import safe
 from tacit.store import Store, Work
 from tacit.store.tables import holders, members, proposals
 
@@ -89,6 +92,20 @@ def waiting_proposals(store: Store, population: str, now: int) -> dict[int, acts
         return waiting_within(work, population, now)
 
 
+def request_id(population: str, body: str) -> str:
+    """Return the name by which analysts know the request whose entry has the text ``body``.
+
+    Guarantee: it depends on the request alone, and not on its place in the chain, which would
+    show an analyst how many entries others have made.
+
+    Example:
+        >>> request_id("patients", "{}")
+        'rd972ad21e265'
+    """
+    text = json.dumps(["tacit quota request 1", population, body])
+    return f"r{sha256(text.encode()).hexdigest()[:12]}"
+
+
 def quota_requests(store: Store, population: str) -> dict[int, acts.QuotaRequested]:
     """Return the requests that no owner has decided, by the numbers of their entries."""
     with store.reading() as work:
@@ -122,11 +139,11 @@ def request_quota(  # noqa: PLR0913 - who asks, for whom, how much and why
         act = acts.QuotaRequested(signed.by, holder, *amounts, reason, signed.at)
         entry = append(work, population, act)  # the row is locked from here on
         _check_holder(work, population, signed.by, holder)
-        for seq, other in _requests(work, population):
+        for _, other in _requests(work, population):
             if other.principal == signed.by:
                 raise InvalidValue(
-                    f"Your request {seq} about {population!r} is still open. Wait until an "
-                    "owner has decided it."
+                    f"Your request {request_id(population, acts.encode_act(other))} about "
+                    f"{population!r} is still open. Wait until an owner has decided it."
                 )
         _check_larger(own_quota(work, population, holder), wanted, population, holder)
         row = {"population": population, "seq": entry.seq, "body": entry.body}
@@ -135,24 +152,27 @@ def request_quota(  # noqa: PLR0913 - who asks, for whom, how much and why
 
 
 def grant_quota(
-    owner: Governing, population: str, request: int, cap: Loss | None = None
+    owner: Governing, population: str, request: int | str, cap: Loss | None = None
 ) -> acts.Entry:
-    """Set the quota that was asked for in entry ``request``, or the quota ``cap`` instead."""
-    asked = _find_request(owner.work, population, request)
+    """Set the quota that was asked for in ``request``, or the quota ``cap`` instead.
+
+    ``request`` is the number of its entry, or its `request_id`.
+    """
+    number, asked = _find_request(owner.work, population, request)
     if cap is None:
         measure = find_budget(owner.work, population).measure
         cap = Units(asked.amount, asked.delta).loss(measure)
-    entry = owner.set_quota(population, asked.holder, cap, request)
-    _settle(owner.work, population, request)
+    entry = owner.set_quota(population, asked.holder, cap, number)
+    _settle(owner.work, population, number)
     return entry
 
 
-def decline_quota(owner: Governing, population: str, request: int) -> acts.Entry:
-    """Decline the request in entry ``request``."""
-    _find_request(owner.work, population, request)
-    act = acts.QuotaDeclined(request, owner.signer, owner.now)
+def decline_quota(owner: Governing, population: str, request: int | str) -> acts.Entry:
+    """Decline the request with this number of an entry, or with this `request_id`."""
+    number, _ = _find_request(owner.work, population, request)
+    act = acts.QuotaDeclined(number, owner.signer, owner.now)
     entry = owner.record(population, act)
-    _settle(owner.work, population, request)
+    _settle(owner.work, population, number)
     return entry
 
 
@@ -162,13 +182,15 @@ def _requests(work: Work, population: str) -> Iterator[tuple[int, acts.QuotaRequ
             yield seq, act
 
 
-def _find_request(work: Work, population: str, request: int) -> acts.QuotaRequested:
+def _find_request(
+    work: Work, population: str, request: int | str
+) -> tuple[int, acts.QuotaRequested]:
     for seq, act in _requests(work, population):
-        if seq == request:
-            return act
+        if request in {seq, str(seq), request_id(population, acts.encode_act(act))}:
+            return seq, act
     raise UnknownName(
-        f"No request about {population!r} with the number {request} waits for a decision. The "
-        "number is that of the ledger entry with the request."
+        f"No request {safe(str(request))} about {population!r} waits for a decision. To see "
+        f"the open requests, run `tacit quota list {population}`."
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from tacit.accounting import show_loss
 from tacit.core import Loss, encode_loss, spent_text
 from tacit.numeric import plain
-from tacit.render import safe
+from tacit.render import safe, spell
 
 
 class Figures(Protocol):
@@ -121,8 +121,8 @@ def incident_lines(status: Figures) -> list[str]:
     people = safe(status.population)
     if status.missed or status.failed or status.retried or status.locked:
         late = (
-            f"{status.missed} answers were late, {status.failed} failed, "
-            f"{status.retried} were run twice"
+            f"{spell(status.missed, 'late answer')}, {status.failed} failed, "
+            f"{status.retried} run twice"
         )
         if status.locked:
             late += (

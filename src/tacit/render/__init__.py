@@ -1,7 +1,17 @@
 """Tables and charts as text, HTML, SVG and Vega-Lite; nothing here depends on privacy."""
 
 from tacit.render.charts import bars, chart
-from tacit.render.table import Plain, ShownColumn, cell, fields, grid_of, html, safe, text
+from tacit.render.table import (
+    Plain,
+    ShownColumn,
+    cell,
+    fields,
+    grid_of,
+    html,
+    safe,
+    spell,
+    text,
+)
 
 __all__ = [
     "Plain",
@@ -13,5 +23,6 @@ __all__ = [
     "grid_of",
     "html",
     "safe",
+    "spell",
     "text",
 ]

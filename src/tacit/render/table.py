@@ -51,6 +51,16 @@ LONGEST_KEY = 80
 NOTHING, UNKNOWN = "", "not known"
 
 
+def spell(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, in the plural unless it is one.
+
+    Example:
+        >>> spell(1, "charge"), spell(2, "charge"), spell(0, "entry", "entries")
+        ('1 charge', '2 charges', '0 entries')
+    """
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def safe(text: str) -> str:
     r"""Return ``text`` with its control characters escaped, for terminals and logs.
 

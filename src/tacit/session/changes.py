@@ -14,6 +14,7 @@ from tacit.ledger import (
     EVERYBODY,
     NO_UNITS,
     USUAL_SHARE,
+    AmountTexts,
     Book,
     CapRaised,
     Decision,
@@ -248,8 +249,9 @@ def _caps(
     if status.cap_units <= wanted:
         rise = wanted - status.cap_units
         raised = CapRaised(rise.amount, rise.delta, reason)
-        more = loss_text(rise.loss(status.measure))
-        yield _decision(name, f"raise the cap to {total}, by {more}", raised, proposals)
+        unreasoned = CapRaised(rise.amount, rise.delta, "")
+        said = AmountTexts.of(status).decision(unreasoned, status.cap_units)
+        yield _decision(name, said, raised, proposals)
         return
     if not status.spent_units <= wanted:
         raise InvalidValue(

@@ -8,7 +8,15 @@ from typing import Any, Self
 from tacit.certify import Certificate
 from tacit.core import Catalog, Loss, Release, RowsProfile, TotalProfile
 from tacit.frame import Table
-from tacit.ledger import USUAL_LIMIT, ChainVerdict, History, HistoryFilter, Ledger, Status
+from tacit.ledger import (
+    USUAL_LIMIT,
+    ChainVerdict,
+    History,
+    HistoryFilter,
+    Ledger,
+    Status,
+    request_id,
+)
 from tacit.ml.registry import Model, cross_validation_of
 from tacit.numeric import Number, exact
 from tacit.plan import Plan, PublicRows, Scan
@@ -206,15 +214,21 @@ class Session:
         since: date | str | None = None,
         until: date | str | None = None,
         limit: int = USUAL_LIMIT,
+        receipt: str | None = None,
     ) -> History:
         """Return the ledger of a population in words: who did what, when, and at what cost.
 
         Of the entries that fit, the newest ``limit`` are returned, in their order. ``analyst``
         is a person or an @team, ``kind`` is such as "charge" or "proposal", and both days are
-        included, in UTC.
+        included, in UTC. ``receipt`` is that of one charge, as its certificate has it.
         """
         wanted = HistoryFilter.of(
-            analyst=analyst, kind=kind, since=since, until=until, limit=limit
+            analyst=analyst,
+            kind=kind,
+            since=since,
+            until=until,
+            limit=limit,
+            receipt=receipt,
         )
         return self.ledger.history(self.catalog.population(population).name, wanted)
 
@@ -226,8 +240,8 @@ class Session:
         rho: Number | None = None,
         team: str | None = None,
         reason: str = "",
-    ) -> int:
-        """Ask for a larger quota, of this amount in all, and return the request's number.
+    ) -> str:
+        """Ask for a larger quota, of this amount in all, and return the request's name.
 
         It is for you or for a team that you are in. An owner grants or declines it.
         """
@@ -235,7 +249,8 @@ class Session:
         wanted, in_rho = (None if each is None else exact(each) for each in (epsilon, rho))
         loss = quota_of(Allowance(wanted, in_rho), self.ledger.status(name))
         by = self._curator.principal
-        return self.ledger.request_quota(name, loss, by=by, team=team, reason=reason).seq
+        entry = self.ledger.request_quota(name, loss, by=by, team=team, reason=reason)
+        return request_id(name, entry.body)
 
     def verify(self, population: str | None = None) -> ChainVerdict:
         """Verify the whole chain of a population; `LedgerBroken` says where it fails."""

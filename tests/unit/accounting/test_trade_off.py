@@ -265,3 +265,23 @@ def test_what_is_no_probability_is_refused() -> None:
         curve_of_mu(ONE).true_positive_rate(Fraction(2))
     with pytest.raises(InvalidValue, match="prior must be in"):
         odds_of(core.Loss.pure(1), Fraction(-1))
+
+
+@pytest.mark.parametrize("rho", ["0.00001", "0.01", "0.5", "4"])
+def test_odds_of_gaussian_noise_need_no_curve_of_the_loss(rho: str) -> None:
+    """They are read off one curve, and are what the lower one of both says."""
+    loss = core.Loss.zcdp(rho, "1e-7")
+    noise = core.GaussianNoise(Fraction(10**6), Fraction(10**6) / (2 * loss.amount))
+    mu = odds_of_event(noise, loss, TENTH).mu
+    assert mu is not None
+    before = curve_of_loss.cache_info().misses
+    made = odds_of_event(noise, loss, TENTH)
+    assert odds_of_mu(mu, loss, TENTH) == made
+    assert curve_of_loss.cache_info().misses == before
+    cap = odds_of(loss, TENTH)
+    assert curve_of_loss.cache_info().misses > before
+    assert made.belief <= cap.belief
+    assert made.pairs <= cap.pairs
+    assert made.found <= cap.found
+    # the lie: a cap is not read off the curve of a mu, which other noise can be above
+    assert rho == "0.00001" or made.found < cap.found

@@ -4,15 +4,19 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 
 import pytest
-from asking import answer, ask, open_pure
+from asking import answer, ask, open_pure, population
 from history import charged, write_history
 
+from tacit.accounting import budget_within
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue, UnknownName
 from tacit.ledger import entries as acts
 from tacit.ledger.chain import append, walk
-from tacit.ledger.history import COMPLETING, KINDS, NAMES, History, HistoryFilter
+from tacit.ledger.charge import Units
+from tacit.ledger.entry_words import COMPLETING, KINDS, NAMES, NOT_ADDED, AmountTexts
+from tacit.ledger.history import History, HistoryFilter, HistoryLine
 from tacit.ledger.ledger import Ledger
+from tacit.render import spell
 from tacit.store.store import Store
 
 DAY_MS = 86_400_000
@@ -76,8 +80,12 @@ def test_a_charge_says_whether_it_was_answered(ledger: Ledger) -> None:
 
 def test_a_proposal_says_who_approved_it_or_that_it_waits(ledger: Ledger) -> None:
     told = {line.what: line.decision for line in read(ledger, kind="proposal")}
-    assert told["raise the cap by epsilon 0.5: a new study"] == "approved by omar"
-    assert told["raise the cap by epsilon 9: nobody agreed to this"].startswith("waits")
+    assert (
+        told["raise the cap from epsilon 3 to epsilon 3.5: a new study"] == "approved by omar"
+    )
+    assert told[
+        "raise the cap from epsilon 3.5 to epsilon 12.5: nobody agreed to this"
+    ].startswith("waits")
     assert told["add the owner owen"] == "approved by olga"
     alone = read(ledger, "staff", kind="proposal")
     assert [line.decision for line in alone] == ["in effect"]
@@ -203,3 +211,74 @@ def test_a_name_that_looks_like_a_kind_is_no_kind(store: Store) -> None:
 def test_a_population_that_is_not_there_is_named(ledger: Ledger) -> None:
     with pytest.raises(UnknownName, match="no budget for the population 'nobody'"):
         read(ledger, "nobody")
+
+
+def in_rho(store: Store) -> Ledger:
+    """A ledger of one owner whose budget is in rho, with raises and a lower cap."""
+    ledger = Ledger(store)
+    whole = population("patients")
+    ledger.open_budget(whole, budget_within(3, "1e-6"), ("olga",), by="olga")
+    return ledger
+
+
+def test_a_raise_is_shown_by_the_caps_before_and_after_it(store: Store) -> None:
+    ledger = in_rho(store)
+    cap = float(ledger.status("patients").cap.amount)
+    ledger.raise_cap("patients", Loss.zcdp("0.1"), "a second study", by="olga")
+    ledger.raise_cap("patients", Loss.zcdp("0.2"), "a third study", by="olga")
+    first, second = (line.what for line in read(ledger, kind="proposal"))
+    assert first.startswith(f"raise the cap from epsilon 3, delta 0.000001 (rho {cap:.6f}")
+    middle = first.partition(" to ")[2].partition(": ")[0]
+    assert f"(rho {cap + 0.1:.6f})" in middle
+    assert second.startswith(f"raise the cap from {middle} to epsilon ")
+    assert "epsilon 0." not in first  # a part of a cap in rho has no epsilon that adds up
+    ledger.lower_cap("patients", Loss.zcdp("0.3"), "less is enough", by="olga")
+    first, second = (line.what for line in read(ledger, kind="proposal"))
+    assert second.startswith("raise the cap by epsilon ")  # the lower cap hides the one before
+    assert "which is not the difference" in second
+    texts = AmountTexts.of(ledger.status("patients"))
+    rise = acts.CapRaised(10**11, 0, "why")
+    assert texts.decision(rise, Units(10**11, 0)).count("epsilon") == 2
+
+
+def test_epsilons_that_do_not_add_up_are_said_to(store: Store, ledger: Ledger) -> None:
+    assert NOT_ADDED not in str(read(ledger))  # a pure epsilon adds up
+    other = Ledger(store)
+    other.open_budget(population("others"), budget_within(3, "1e-6"), ("olga",), by="olga")
+    lines = tuple(
+        HistoryLine(n, 0, "ann", "charge", "question", Loss.zcdp("0.1"), "2.2") for n in (1, 2)
+    )
+    assert NOT_ADDED in str(History("others", lines))
+    assert NOT_ADDED not in str(History("others", lines[:1]))
+
+
+def test_a_charge_is_found_by_its_receipt(ledger: Ledger) -> None:
+    answered = answer(ledger, ask("the newest"))
+    lines = {line.entry: line for line in read(ledger, kind="charge")}
+    newest = lines[max(lines)]
+    assert newest.receipt == answered.receipt.hex()
+    for line in lines.values():
+        assert read(ledger, receipt=line.receipt).lines == (line,)
+    both = next(line for line in lines.values() if "other" in line.what)
+    assert read(ledger, "staff", receipt=both.receipt).lines[0].receipt == both.receipt
+    assert f"  {newest.receipt[:12]}" in str(read(ledger, limit=1))
+    assert len(read(ledger, receipt=newest.receipt, kind="freeze")) == 0
+    with pytest.raises(UnknownName, match="No charge about staff has the receipt"):
+        read(ledger, "staff", receipt=newest.receipt)
+    with pytest.raises(UnknownName, match="No charge about patients has the receipt 00"):
+        read(ledger, receipt="00" * 32)
+    with pytest.raises(InvalidValue, match="64 hexadecimal digits"):
+        read(ledger, receipt="%")
+
+
+def test_tables_are_counted_and_not_their_addresses(ledger: Ledger) -> None:
+    facts = ("visits.age: integer", "visits: epoch '1'", "labs.value: integer")
+    ledger.declare("staff", facts, tuple(f"path {n}" for n in range(6)), by="olga")
+    assert read(ledger, "staff", kind="declaration")[-1].what == "3 facts, 2 tables"
+    ledger.declare("staff", facts[:1], by="olga")
+    assert read(ledger, "staff", kind="declaration")[-1].what == "1 fact, 1 table"
+    assert [spell(n, "entry", "entries") for n in (0, 1, 2)] == [
+        "0 entries",
+        "1 entry",
+        "2 entries",
+    ]

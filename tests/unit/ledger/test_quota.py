@@ -9,6 +9,7 @@ from asking import TENTH, answer, ask, open_pure
 from tacit.core.loss import Loss
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, UnknownName
 from tacit.ledger.ledger import Ledger
+from tacit.ledger.quotas import request_id
 from tacit.store.store import Store
 
 TEN = [f"account {number}" for number in range(10)]
@@ -269,9 +270,8 @@ def test_an_owner_grants_or_declines_what_an_analyst_asks_for(ledger: Ledger) ->
     more = ledger.request_quota("patients", Loss.pure("0.3"), by="ann", reason="a new wave")
     assert not asked(ledger, "ann", "not yet")
     assert list(ledger.quota_requests("patients")) == [more.seq]
-    with pytest.raises(
-        InvalidValue, match=f"Your request {more.seq} about 'patients' is still"
-    ):
+    named = request_id("patients", more.body)
+    with pytest.raises(InvalidValue, match=f"Your request {named} about 'patients' is still"):
         ledger.request_quota("patients", Loss.pure("0.4"), by="ann")
     with pytest.raises(NotPermitted, match="ann does not own"):
         ledger.grant_quota("patients", more.seq, by="ann")
@@ -282,7 +282,7 @@ def test_an_owner_grants_or_declines_what_an_analyst_asks_for(ledger: Ledger) ->
     with pytest.raises(UnknownName, match="waits for a decision"):
         ledger.grant_quota("patients", more.seq, by="olga")
     again = ledger.request_quota("patients", Loss.pure(1), by="ann")
-    ledger.decline_quota("patients", again.seq, by="olga")
+    ledger.decline_quota("patients", request_id("patients", again.body), by="olga")
     with pytest.raises(UnknownName, match="waits for a decision"):
         ledger.decline_quota("patients", again.seq, by="olga")
     assert not asked(ledger, "ann", "declined")

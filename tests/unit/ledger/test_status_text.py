@@ -38,7 +38,12 @@ def test_a_status_says_what_is_spent_and_left() -> None:
     ("changed", "line", "stopped"),
     [
         ({}, None, None),
-        ({"missed": 1, "failed": 2, "retried": 3}, "1 answers were late, 2 failed", None),
+        (
+            {"missed": 1, "failed": 2, "retried": 3},
+            "1 late answer, 2 failed, 3 run",
+            None,
+        ),
+        ({"missed": 2}, "2 late answers, 0 failed", None),
         ({"failed": 1, "locked": True}, "run `tacit ledger look patients`", "has reviewed"),
         ({"frozen": True}, "run `tacit thaw patients`", "has stopped all charges"),
     ],

@@ -15,6 +15,7 @@ from tacit.errors import InvalidValue
 from tacit.ledger import (
     LONGEST_NAME,
     LONGEST_REASON,
+    AmountTexts,
     HolderStatus,
     KeySet,
     SignInsEnded,
@@ -22,6 +23,7 @@ from tacit.ledger import (
     Units,
     check_fingerprint,
     entries,
+    request_id,
 )
 from tacit.numeric import exact
 from tacit.project import Allowance
@@ -34,6 +36,8 @@ router = new_router()
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Number = Annotated[int, Path(ge=1, le=2**62)]
+RequestName = Annotated[str, Path(pattern="^([1-9][0-9]{0,18}|r[0-9a-f]{12})$")]
+"""A request for a quota: its `id`, or the number of its entry."""
 
 
 class QuotaAmount(Sent):
@@ -89,9 +93,12 @@ class ApprovedKey(Sent):
 
 @router.get("/v1/ledger/{population}/proposals", **open_to(Role.AUDITOR, Role.OWNER))
 def list_proposals(population: str, session: Door) -> dict[str, Any]:
-    """Return the proposals of owners that a second owner can approve, and until when."""
+    """Return the proposals of owners that a second owner can approve, and until when.
+
+    `what` says each in words; a raise of the cap with the epsilon before and after it.
+    """
     name = session.catalog.population(population).name
-    found = session.ledger.waiting_proposals(name)
+    found, status = session.ledger.waiting_proposals(name), session.ledger.status(name)
     return {
         "population": name,
         "proposals": [
@@ -100,6 +107,7 @@ def list_proposals(population: str, session: Door) -> dict[str, Any]:
                 "by": act.by,
                 "at": act.at,
                 "lapses": act.lapses or None,
+                "what": AmountTexts.of(status).decision(act.decision, status.cap_units),
                 **_decision_json(session, name, act),
             }
             for seq, act in found.items()
@@ -271,15 +279,17 @@ def leave(population: str, given: Membership, session: Door, caller: Calling) ->
 def list_requests(population: str, session: Door, caller: Calling) -> dict[str, Any]:
     """Return the requests for a larger quota that no owner has decided.
 
-    An analyst sees their own. The result of a decided one is in `GET /v1/status`.
+    An analyst sees their own, by their `id`. Owners and auditors also see the `number` of the
+    entry. The result of a decided one is in `GET /v1/status`.
     """
     name = session.catalog.population(population).name
     found = session.ledger.quota_requests(name)
     return {
         "population": name,
         "requests": [
-            {
-                "number": seq,
+            ({} if caller.role is Role.ANALYST else {"number": seq})
+            | {
+                "id": request_id(name, entries.encode_act(act)),
                 "principal": act.principal,
                 "holder": act.holder,
                 "quota": _units_json(session, name, act.amount, act.delta),
@@ -302,18 +312,22 @@ def request(
     entry = session.ledger.request_quota(
         name, loss, by=caller.principal, team=given.team, reason=given.reason
     )
-    return {"population": name, "number": entry.seq, "quota": encode_loss(loss)}
+    named = request_id(name, entry.body)
+    return {"population": name, "id": named, "quota": encode_loss(loss)}
 
 
 @router.post("/v1/ledger/{population}/requests/{number}/grant", **open_to(Role.OWNER))
 def grant(
     population: str,
-    number: Number,
+    number: RequestName,
     session: Door,
     caller: Calling,
     given: GrantedAmount | None = None,
 ) -> dict[str, Any]:
-    """Grant a request, with the amount that was asked for or with another one."""
+    """Grant a request, with the amount that was asked for or with another one.
+
+    `number` is its `number`, or its `id`.
+    """
     name = session.catalog.population(population).name
     loss = None
     if given is not None and given != GrantedAmount():
@@ -323,8 +337,10 @@ def grant(
 
 
 @router.post("/v1/ledger/{population}/requests/{number}/decline", **open_to(Role.OWNER))
-def decline(population: str, number: Number, session: Door, caller: Calling) -> dict[str, Any]:
-    """Decline a request. The quota stays as it is."""
+def decline(
+    population: str, number: RequestName, session: Door, caller: Calling
+) -> dict[str, Any]:
+    """Decline a request, by its `id` or its `number`. The quota stays as it is."""
     name = session.catalog.population(population).name
     entry = session.ledger.decline_quota(name, number, by=caller.principal)
     return {"population": name, "entry": entry.seq, "declined": number}

@@ -17,6 +17,7 @@ MOST_LINES = 1000
 Person = Annotated[str, Query(min_length=1, max_length=LONGEST_NAME)]
 Kinds = Annotated[list[Annotated[str, Query(max_length=40)]], Query(max_length=40)]
 Day = Annotated[str, Query(max_length=10)]
+Receipt = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
 Limit = Annotated[int, Query(ge=1, le=MOST_LINES)]
 
 
@@ -31,6 +32,7 @@ def history(  # noqa: PLR0913, PLR0917 - the population, the session, and one fo
     since: Day | None = None,
     until: Day | None = None,
     limit: Limit = USUAL_LIMIT,
+    receipt: Receipt | None = None,
 ) -> dict[str, Any]:
     """Return a population's ledger in words: who, when, what, cost, and what became of it.
 
@@ -38,5 +40,7 @@ def history(  # noqa: PLR0913, PLR0917 - the population, the session, and one fo
     in UTC.
     """
     name = session.catalog.population(population).name
-    wanted = HistoryFilter.of(analyst=analyst, kind=kind, since=since, until=until, limit=limit)
+    wanted = HistoryFilter.of(
+        analyst=analyst, kind=kind, since=since, until=until, limit=limit, receipt=receipt
+    )
     return session.ledger.history(name, wanted).to_dict()
