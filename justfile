@@ -49,7 +49,7 @@ quick *args:
 
 # unit tests, contracts, the server, the walks of the pages and doctests
 test *args:
-    uv run pytest -n auto --dist worksteal --ignore tests/contracts/test_engines.py tests/failures tests/server tests/end_to_end tests/models tests/contracts tests/lab tests/shipping tests/unit src "$@"
+    uv run pytest -n auto --dist worksteal --ignore tests/contracts/test_engines.py tests/failures tests/server tests/end_to_end tests/models tests/contracts tests/lab tests/shipping tests/console tests/unit src "$@"
 
 # the stages of CI whose branch coverage is measured, and what they reached
 coverage:
@@ -98,6 +98,10 @@ attacks *args:
 # attacks on eleven tables with rare, common, numeric and unique secrets: verdicts agree with what was found, never green where more than chance was learned
 fair-attacks *args:
     OPENBLAS_NUM_THREADS=1 uv run pytest -q -n 0 tests/claims/test_fair_attacks.py tests/unit/attacks/test_chance.py tests/models/test_repeated_fits.py "$@"
+
+# the browser code of the console, built twice from its lock file by npm and esbuild and written; `just console-assets --check` compares with what is committed
+console-assets *args:
+    cd shipping/console && npm ci --silent --ignore-scripts && node build.mjs "$@"
 
 # write anew the charts and figures of the page about attacks; read what changed before it is kept
 attack-page:

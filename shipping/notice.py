@@ -12,9 +12,13 @@ Copyright 2026 The Tacit authors
 
 Licensed under the Apache License, version 2.0: see LICENSE.
 
-Nothing of others is contained in Tacit. With all its optional parts, these packages are
-installed beside it, each under its own licence. psycopg (LGPL) is imported, and neither changed
-nor shipped.
+Tacit contains browser code of others, built from packages of npm: htmx, Vega, Vega-Lite and D3,
+CodeMirror and Lezer, under the licences 0BSD, BSD-3-Clause, ISC and MIT. The files, versions
+and hashes are in tacit/server/console/static/vendored.json, and the licences in
+THIRD_PARTY_LICENSES.txt in the same folder.
+
+With all its optional parts, these packages are installed beside it, each under its own licence.
+psycopg (LGPL) is imported, and neither changed nor shipped.
 """
 
 
