@@ -7,16 +7,31 @@ OWN, OTHER, NOBODYS = "own", "other", "nobody's"
 
 ROLES = {
     ("GET", "/v1/datasets"): ("analyst", "owner", "auditor"),
+    ("GET", "/v1/datasets/{name}/examples"): ("analyst", "owner", "auditor"),
     ("POST", "/v1/quote"): ("analyst", "owner"),
+    ("POST", "/v1/curve"): ("analyst", "owner"),
     ("POST", "/v1/explain"): ("analyst", "owner"),
     ("POST", "/v1/ask"): ("analyst",),
     ("POST", "/v1/fit/quote"): ("analyst", "owner"),
     ("POST", "/v1/fit"): ("analyst",),
     ("GET", "/v1/releases/{release_key}"): ("analyst", "owner"),
     ("GET", "/v1/releases/{release_key}/certificate"): ("analyst", "owner"),
+    ("GET", "/v1/answers"): ("analyst", "owner"),
+    ("GET", "/v1/answers/{receipt}"): ("analyst", "owner"),
+    ("GET", "/v1/questions"): ("analyst", "owner"),
+    ("GET", "/v1/questions/{name}"): ("analyst", "owner"),
+    ("PUT", "/v1/questions/{name}"): ("analyst", "owner"),
+    ("DELETE", "/v1/questions/{name}"): ("analyst", "owner"),
+    ("GET", "/v1/publications"): ("analyst", "owner"),
+    ("GET", "/v1/publications/{name}"): ("analyst", "owner"),
     ("GET", "/v1/status"): ("analyst", "owner", "auditor"),
     ("GET", "/v1/ledger/{population}"): ("auditor", "owner"),
     ("GET", "/v1/ledger/{population}/history"): ("auditor", "owner"),
+    ("GET", "/v1/ledger/{population}/spending"): ("auditor", "owner"),
+    ("GET", "/v1/ledger/{population}/report"): ("auditor", "owner"),
+    ("GET", "/v1/ledger/{population}/registry"): ("auditor", "owner"),
+    ("GET", "/v1/ledger/{population}/anchors"): ("auditor", "owner"),
+    ("POST", "/v1/verify"): ("auditor", "owner"),
     ("GET", "/v1/ledger/{population}/verify"): ("auditor", "owner"),
     ("POST", "/v1/ledger/{population}/look"): ("owner",),
     ("POST", "/v1/ledger/{population}/freeze"): ("owner",),
@@ -47,12 +62,17 @@ ROLES = {
 
 ABOUT = {
     "/v1/quote": "dataset",
+    "/v1/curve": "dataset",
     "/v1/explain": "dataset",
     "/v1/ask": "dataset",
     "/v1/fit/quote": "dataset",
     "/v1/fit": "dataset",
     "/v1/releases/{release_key}": "release",
     "/v1/releases/{release_key}/certificate": "release",
+    "/v1/answers/{receipt}": "answer",
+    "/v1/datasets/{name}/examples": "dataset",
+    "/v1/publications/{name}": "publication",
+    "/v1/questions/{name}": "saved",
     "/v1/tokens": "token",
     "/v1/tokens/{token_id}": "token",
 } | {path: "population" for _, path in ROLES if path.startswith("/v1/ledger/")}
@@ -75,15 +95,16 @@ class Who:
     @property
     def reaches(self) -> set[str]:
         """The objects that are wholly in reach."""
-        return {thing for thing, names in DATASETS.items() if names <= self._named}
+        return {thing for thing, names in DATASETS.items() if names <= self.names}
 
     @property
     def touches(self) -> set[str]:
         """The populations of which some dataset is in reach."""
-        return {thing for thing, names in DATASETS.items() if names & self._named}
+        return {thing for thing, names in DATASETS.items() if names & self.names}
 
     @property
-    def _named(self) -> set[str]:
+    def names(self) -> set[str]:
+        """The datasets that are in reach."""
         every = {name for names in DATASETS.values() for name in names}
         named = every if self.datasets is None else set(self.datasets)
         if self.role == "owner":
@@ -126,6 +147,8 @@ def expected(who: Who, state: str, method: str, path: str, thing: str) -> int:
 
 def _of_object(who: Who, method: str, path: str, thing: str) -> int:
     about = ABOUT.get(path)
+    if about in {"saved", "publication"}:
+        return _named(who, method, about, thing)
     if about is None or (method, path) == ("GET", "/v1/tokens"):
         return 200
     if method == "POST" and about == "token":
@@ -136,6 +159,15 @@ def _of_object(who: Who, method: str, path: str, thing: str) -> int:
     if thing not in (who.touches if about == "population" else who.reaches):
         return 404
     return _in_reach(method, path, thing)
+
+
+def _named(who: Who, method: str, about: str, thing: str) -> int:
+    if about == "publication":  # there is one, about visits
+        return 200 if thing == OWN and "visits" in who.names else 404
+    # a question of the caller's own account; of another; and one that is not there
+    if method == "PUT":
+        return 200
+    return 404 if thing != OWN else 204 if method == "DELETE" else 200
 
 
 def _in_reach(method: str, path: str, thing: str) -> int:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -12,13 +13,18 @@ import duckdb
 import requests
 import uvicorn
 
+from tacit.core import Loss
 from tacit.ledger.ledger import wall_clock
+from tacit.plan import Span
 from tacit.project.project import Serving
+from tacit.publish import Publication, Publications
 from tacit.server.app import make_app, watched_app
 from tacit.server.token_policy import Role, TokenScope
 from tacit.session.curator import Curator
 from tacit.session.project import apply_project, curator_of
+from tacit.session.session import Session
 from tacit.store.tokens import AccessToken, Tokens
+from tacit.stream import EACH, Periods
 
 HOUR = 3_600_000
 OPEN_TIME = '\n[server.time]\nkind = "open"\n'
@@ -117,6 +123,21 @@ def make_project(
     file.write_text(more + patients + STAFF)
     apply_project(file, by="oscar", environment=environment)
     return file
+
+
+DAILY = "SELECT COUNT(*) AS n FROM visits"
+
+
+def declare_daily(server: "Server", released: int = 0) -> None:
+    """Declare a publication of three weeks about visits, and release some of them."""
+    session = Session(server.curator.asked_by("olga"))
+    weeks = Periods("day", Span.WEEKS, date(2026, 1, 26), 3)
+    daily = Publication("daily", DAILY, weeks, Loss.zcdp("0.001"), EACH)
+    publications = Publications(session.states)
+    publications.declare(daily, session)
+    stream = publications.open("daily", session)
+    for number in range(released):
+        stream.release(number)
 
 
 class Server:

@@ -3,21 +3,23 @@
 import http.client
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from conftest import Bar
 from fastapi import FastAPI
 from matrix import ABOUT, BAD, CALLERS, METHODS, NOBODYS, OTHER, OWN, ROLES, Who, expected
-from serving import Server, make_project, serving
+from serving import Server, declare_daily, make_project, serving
 
 from tacit.core import Loss
-from tacit.errors import InternalError
+from tacit.errors import InternalError, UnknownName
 from tacit.server.app import ROUTERS, make_app
 from tacit.server.guarded_route import GuardedRoute, new_router, open_to
 from tacit.server.token_policy import Role, TokenScope
+from tacit.store import SavedQuestion, SavedQuestions
 from tacit.store.tokens import Tokens, hash_of
 
 QUESTIONS = {
@@ -42,6 +44,7 @@ NO_ID = "00" * 32
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(make_project(tmp_path_factory.mktemp("matrix"))) as running:
+        declare_daily(running)
         yield running
 
 
@@ -66,10 +69,16 @@ class Cells:
         self._line = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=300)
         ann, bob = server.token("ann"), server.token("bob")
         ask = {OWN: ann, OTHER: bob}
+        asked = {
+            thing: server.ask(token, QUESTIONS[thing]).json() for thing, token in ask.items()
+        }
+        known = {"release_key": NO_ID, "receipt": NO_ID}
         self._releases = {
-            thing: server.ask(token, QUESTIONS[thing]).json()["release_key"]
-            for thing, token in ask.items()
-        } | {NOBODYS: NO_ID}
+            thing: asked.get(thing, known)["release_key"] for thing in (OWN, OTHER, NOBODYS)
+        }
+        self._receipts = {
+            thing: asked.get(thing, known)["receipt"] for thing in (OWN, OTHER, NOBODYS)
+        }
         self._tokens = {
             (who, state): self._authorization(who, state)
             for who in CALLERS
@@ -78,27 +87,17 @@ class Cells:
 
     def status(self, who: Who, state: str, method: str, path: str, thing: str) -> int:
         """What one cell gets."""
-        body: dict[str, Any] | None = None
-        if path.startswith("/v1/fit"):
-            body = SCALER | FITS[thing]
-        elif ABOUT.get(path) == "dataset":
-            body = {"sql": QUESTIONS[thing]}
-            body |= {"epsilon": "0.1"} if path == "/v1/ask" else {}
-        elif (method, path) == ("POST", "/v1/tokens"):
-            body = {"principal": "new", "role": "analyst", "datasets": DATASETS[thing]}
-        elif method == "POST" and path.endswith(("/quotas", "/requests")):
-            body = {"holder": "new"} if path.endswith("/quotas") else {}
-            body |= {"epsilon": "0.9"}
-        elif (method, path[-5:]) == ("POST", "/keys"):
-            body = {"key": "d7" * 32}
-        elif path.endswith(("/join", "/leave")):
-            body = {"team": "@lab", "principal": "new"}
+        body = body_of(method, path, thing)
+        if "questions" in path and state == "valid" and who.role in {"analyst", "owner"}:
+            self._save(who, thing)
         number = self._prepare(who, path, thing) if state == "valid" and method == "POST" else 1
         if path.endswith(("freeze", "thaw")):
             self._stop(thing, stopped=path.endswith("thaw"))
         filled = path.format(
             population=POPULATIONS[thing],
             release_key=self._releases[thing],
+            receipt=self._receipts[thing],
+            name=name_in(path, thing),
             token_id=self._token_id(thing) if "token_id" in path else "",
             number=number,
         )
@@ -120,6 +119,19 @@ class Cells:
         if thing != NOBODYS and ledger.status(name).frozen != stopped:
             act = ledger.freeze if stopped else ledger.thaw
             act(name, by={OWN: "olga", OTHER: "oscar"}[thing])
+
+    def _save(self, who: Who, thing: str) -> None:
+        """Let a question be saved by the caller, or by another account of the same name."""
+        name, curator = f"a question that is {thing}", self._server.curator
+        header = self._tokens[who, "valid"]
+        assert header is not None
+        own = self._server.app.state.gate.caller(header).account
+        for account in (own, json.dumps([who.principal, who.role, ["others"]])):
+            saved = SavedQuestions(curator.home.store, account)
+            with suppress(UnknownName):
+                saved.remove(name)
+            if thing != NOBODYS and (account == own) == (thing == OWN):
+                saved.save(SavedQuestion(name, QUESTIONS[OWN]))
 
     def _prepare(self, who: Who, path: str, thing: str) -> int:
         """Let there be something to decide, and return the number of the request."""
@@ -174,6 +186,39 @@ class Cells:
         if state == "its hash":
             token = hash_of(token).hex()
         return f"{'Basic' if state == 'another scheme' else 'Bearer'} {token}"
+
+
+def name_in(path: str, thing: str) -> str:
+    """The name of a dataset, a publication or a saved question in an address."""
+    if "datasets" in path:
+        return DATASETS[thing][0]
+    if "publications" in path:
+        return {OWN: "daily", OTHER: "shiftly", NOBODYS: "ghostly"}[thing]
+    return quote(f"a question that is {thing}")
+
+
+def body_of(method: str, path: str, thing: str) -> dict[str, Any] | None:
+    """What a request about the object has in its body."""
+    body: dict[str, Any] | None = None
+    if path.startswith("/v1/fit"):
+        body = SCALER | FITS[thing]
+    elif ABOUT.get(path) == "dataset" and method == "POST":
+        body = {"sql": QUESTIONS[thing]}
+        body |= {"epsilon": "0.1"} if path == "/v1/ask" else {}
+    elif (method, path) == ("POST", "/v1/tokens"):
+        body = {"principal": "new", "role": "analyst", "datasets": DATASETS[thing]}
+    elif method == "POST" and path.endswith(("/quotas", "/requests")):
+        body = {"holder": "new"} if path.endswith("/quotas") else {}
+        body |= {"epsilon": "0.9"}
+    elif (method, path[-5:]) == ("POST", "/keys"):
+        body = {"key": "d7" * 32}
+    elif path.endswith(("/join", "/leave")):
+        body = {"team": "@lab", "principal": "new"}
+    elif path == "/v1/verify":
+        body = {"text": "{}"}
+    elif method == "PUT":
+        body = {"sql": QUESTIONS[thing]}
+    return body
 
 
 def things(path: str) -> tuple[str, ...]:

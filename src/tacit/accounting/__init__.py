@@ -30,7 +30,7 @@ from tacit.accounting.risk import (
     odds_of_event,
     odds_of_mu,
 )
-from tacit.accounting.trade_off import TradeOff, curve_of_event, curve_of_loss
+from tacit.accounting.trade_off import TradeOff, curve_of_event, curve_of_loss, quick_pairs
 
 __all__ = [
     "KEYS_PART",
@@ -60,6 +60,7 @@ __all__ = [
     "odds_of",
     "odds_of_event",
     "odds_of_mu",
+    "quick_pairs",
     "rho_within",
     "show_loss",
     "to_approximate_dp",

@@ -188,7 +188,7 @@ BISECTIONS = 36
 TINY = 1e-300
 
 
-def _of_rho(rho: Fraction) -> TradeOff:
+def _of_rho(rho: Fraction, rates: Floats = RATES, orders: Floats = ORDERS) -> TradeOff:
     """Return the curve of rho-zCDP: the largest y whose test (x, y) has the loss.
 
     The divergences between Bernoulli(y) and Bernoulli(x) grow with y above x, so that the
@@ -199,14 +199,14 @@ def _of_rho(rho: Fraction) -> TradeOff:
     if rho == 0:
         return TradeOff(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     amount = float(rho) * (1 + SLACK)
-    low, high = RATES.copy(), np.minimum(1.0, RATES + sqrt(amount / 2) + SLACK)  # by Pinsker
-    limit = ORDERS * (ORDERS - 1) * amount * (1 + SLACK) + 1e-13
-    x = _logs(RATES)
+    low, high = rates.copy(), np.minimum(1.0, rates + sqrt(amount / 2) + SLACK)  # by Pinsker
+    limit = orders * (orders - 1) * amount * (1 + SLACK) + 1e-13
+    x = _logs(rates)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        allowed = _is_allowed(x, _logs(middle), limit)
+        allowed = _is_allowed(x, _logs(middle), limit, orders)
         low, high = np.where(allowed, middle, low), np.where(allowed, high, middle)
-    return _around(RATES, high)
+    return _around(rates, high)
 
 
 def _logs(rates: Floats) -> tuple[Floats, Floats]:
@@ -215,28 +215,52 @@ def _logs(rates: Floats) -> tuple[Floats, Floats]:
 
 
 def _is_allowed(
-    x: tuple[Floats, Floats], y: tuple[Floats, Floats], limit: Floats
+    x: tuple[Floats, Floats], y: tuple[Floats, Floats], limit: Floats, orders: Floats
 ) -> NDArray[np.bool_]:
     """Return whether every order allows a test with these rates, given as `_logs`.
 
     The other divergence is computed where the first one does not exclude the test.
     """
-    allowed = _within(y, x, limit)
+    allowed = _within(y, x, limit, orders)
     rest = np.flatnonzero(allowed)
     ends = [(one[rest], other[rest]) for one, other in (x, y)]
-    allowed[rest] = _within(ends[0], ends[1], limit)
+    allowed[rest] = _within(ends[0], ends[1], limit, orders)
     return allowed
 
 
 def _within(
-    p: tuple[Floats, Floats], q: tuple[Floats, Floats], limit: Floats
+    p: tuple[Floats, Floats], q: tuple[Floats, Floats], limit: Floats, orders: Floats
 ) -> NDArray[np.bool_]:
     """Return whether the divergence of Bernoulli(p) from Bernoulli(q) is within the limit."""
     some, none = (
-        np.multiply.outer(one, ORDERS) + np.multiply.outer(other, 1 - ORDERS)
+        np.multiply.outer(one, orders) + np.multiply.outer(other, 1 - orders)
         for one, other in zip(p, q, strict=True)
     )
     return np.asarray(np.all(np.logaddexp(some, none) <= limit, axis=1))
+
+
+_HALF = np.geomspace(1e-3, 0.5, 48)
+FEW_RATES = np.unique(np.concatenate([_HALF, 1 - _HALF]))
+FEW_ORDERS = 1 + np.geomspace(1e-3, 1e4, 32)
+"""The rates and orders of `quick_pairs`: few, and none far in the tails."""
+
+
+@lru_cache(maxsize=4096)
+def quick_pairs(loss: core.Loss) -> Fraction:
+    """Return the `TradeOff.pairs` of a loss within some milliseconds, slightly rounded up.
+
+    Guarantee: it is not below the figure of `curve_of_loss`, because a curve of fewer rates and
+    orders is higher. It is at most 0.001 above it.
+
+    Example:
+        >>> loss = core.Loss.zcdp("0.18")
+        >>> 0 <= quick_pairs(loss) - curve_of_loss(loss).pairs < Fraction(1, 1000)
+        True
+    """
+    if loss.measure is not core.Measure.ZCDP:
+        return curve_of_loss(loss).pairs
+    quick = _of_rho(loss.amount, FEW_RATES, FEW_ORDERS)
+    return _mixed_with_all(quick, float(loss.delta)).pairs
 
 
 def _around(x: Floats, y: Floats) -> TradeOff:

@@ -110,7 +110,7 @@ def verify_certificate(text: str) -> Statement:
         previous = bytes.fromhex(chain["previous"])
         found = follow(previous, chain["population"], chain["entry"], chain["text"])
         follows = found.hash.hex() == chain["hash"] == release["receipt"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise InvalidValue(
             "This certificate has no entry of a chain. A newer version of Tacit may have "
             "written it: install the newest version."

@@ -36,7 +36,7 @@ def page_of(content: Content, key: str) -> str:
     return doc.page("certificate", title, "\n".join(body))
 
 
-def percent(share: str) -> str:
+def percent(share: str | Fraction) -> str:
     """Return a share as a percentage, rounded up to a tenth.
 
     Example:

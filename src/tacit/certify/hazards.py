@@ -140,7 +140,7 @@ def _parameters(evidence: Evidence) -> Found:
         "The parameters are too large to protect anybody",
         cap.pairs <= TELLING,
         "At the cap, the best attacker tells presence from absence in at most "
-        f"{percent(str(cap.pairs))} of tries."
+        f"{percent(cap.pairs)} of tries."
         + ("" if cap.pairs <= TELLING else " The owners must say why this is acceptable."),
     )
     total = status.total.delta

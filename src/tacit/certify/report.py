@@ -111,7 +111,7 @@ def _summary(
         (
             (_share(facts), "of the budget is spent"),
             (
-                f"{percent(str(spent.pairs))} \u2192 {percent(str(cap.pairs))}",
+                f"{percent(spent.pairs)} \u2192 {percent(cap.pairs)}",
                 "an attacker's best score, now and at the cap (a guess: 50%)",
             ),
             _charges(facts),
@@ -133,7 +133,7 @@ def _share(facts: PopulationFacts) -> str:
         for used, most in ((spent.amount, cap.amount), (spent.delta, cap.delta))
         if most
     ]
-    return percent(str(max(parts, default=Fraction(0))))
+    return percent(max(parts, default=Fraction(0)))
 
 
 def _guarantee(facts: PopulationFacts, cap: AttackOdds, spent: AttackOdds) -> tuple[str, ...]:
@@ -186,13 +186,13 @@ def _odds_picture(cap: AttackOdds, spent: AttackOdds) -> str:
         return draw.Group(
             title,
             (
-                draw.Bar("spent so far", float(now), draw.MAIN, percent(str(now))),
-                draw.Bar("the cap", float(most), draw.CAP, percent(str(most))),
+                draw.Bar("spent so far", float(now), draw.MAIN, percent(now)),
+                draw.Bar("the cap", float(most), draw.CAP, percent(most)),
             ),
             float(guess),
         )
 
-    rate = percent(str(cap.false_positive))
+    rate = percent(cap.false_positive)
     return draw.bars(
         [
             group(
@@ -202,7 +202,7 @@ def _odds_picture(cap: AttackOdds, spent: AttackOdds) -> str:
                 cap.pairs,
             ),
             group(
-                f"Thinks that somebody took part, who seemed {percent(str(cap.prior))} likely",
+                f"Thinks that somebody took part, who seemed {percent(cap.prior)} likely",
                 cap.prior,
                 spent.belief,
                 cap.belief,
@@ -286,7 +286,7 @@ def _who_asked(facts: PopulationFacts) -> tuple[str, ...]:
                         name,
                         spent[name].amount / most,
                         draw.MAIN,
-                        percent(str(Fraction(spent[name].amount, most))),
+                        percent(Fraction(spent[name].amount, most)),
                     )
                     for name in shown
                 ),

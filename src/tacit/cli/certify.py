@@ -13,13 +13,13 @@ from tacit.errors import InvalidValue
 from tacit.extras import later
 from tacit.render import safe
 from tacit.session import (
-    LedgerFolder,
     Session,
     audit_in,
     audits_in,
     certificate_for,
     certify,
     installation_key,
+    newest_anchor_of,
     open_project,
     project_and_ledger,
     receipt_of,
@@ -120,7 +120,7 @@ def report(
     told = tuple(_attack_report(each) for each in attacks)
     with project_and_ledger(project) as (_, home):
         facts = written.read_population(home.ledger, population)
-        key, compared = installation_key(home), _newest_anchor_of(home, population)
+        key = installation_key(home)
         found = [_audit(each) for each in audits] or audits_in(home.private_folder, key)
         given = written.Given(
             made=home.ledger.now(),
@@ -128,25 +128,13 @@ def report(
             audits=tuple(found),
             attacks=told,
             publications=_publications(home.states),
-            anchored=None if compared is None else written.AnchorCheck(*compared),
+            anchored=newest_anchor_of(home, population),
         )
         page = written.SignedPage.sign(written.report_page(facts, given, key.public.hex()), key)
     place = out or Path(f"privacy-report-{_file_name(population)}.html")
     check_targets([place], kept=[project, *audits, *attacks])
     write_report(place, page)
     click.echo(f"Wrote {place}, signed by {key.public.hex()}.")
-
-
-def _newest_anchor_of(home: LedgerFolder, population: str) -> tuple[int, int, int] | None:
-    """Return the entry and the time of the newest anchor of a chain, and the time now.
-
-    The chain was compared with it when the ledger was opened. Return None without an anchor.
-    """
-    newest = None if home.anchors is None else home.anchors.newest
-    head = None if newest is None else newest.head(population)
-    if newest is None or head is None:
-        return None
-    return head.seq, newest.at, home.ledger.now()
 
 
 def _file_name(population: str) -> str:

@@ -62,8 +62,12 @@ from tacit.plan.marginal_tables import (
 )
 from tacit.plan.model_columns import REACH, Axis, ScaledColumn, label_key, label_steps
 from tacit.plan.plan import (
+    CountDistinct,
     CountRows,
+    CountUnits,
+    CountValues,
     Filter,
+    NamedAggregate,
     PairFunction,
     Plan,
     Post,
@@ -160,8 +164,11 @@ __all__ = [
     "Condition",
     "Constant",
     "ConstantCondition",
+    "CountDistinct",
     "CountOf",
     "CountRows",
+    "CountUnits",
+    "CountValues",
     "Cut",
     "DatePartName",
     "DistinctTally",
@@ -180,6 +187,7 @@ __all__ = [
     "MarginalTable",
     "MeanOf",
     "MeanReading",
+    "NamedAggregate",
     "Negation",
     "PairFunction",
     "PairReading",

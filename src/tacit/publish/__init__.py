@@ -6,5 +6,19 @@ survey, each respondent's browser randomises the answers before they are sent.
 
 from tacit.publish.due_releases import run
 from tacit.publish.publication import Publication, Publications
+from tacit.publish.shown import (
+    ShownPublication,
+    released_periods,
+    shown_publication,
+    shown_publications,
+)
 
-__all__ = ["Publication", "Publications", "run"]
+__all__ = [
+    "Publication",
+    "Publications",
+    "ShownPublication",
+    "released_periods",
+    "run",
+    "shown_publication",
+    "shown_publications",
+]

@@ -44,7 +44,7 @@ from tacit.query.paid_work import (
 )
 from tacit.query.post_processing import post_process
 from tacit.query.priced_time import PricedTime, check_delay, least_delayed, price_time
-from tacit.query.pricing import Advice, advice_on, losses, price, variance
+from tacit.query.pricing import Advice, advice_on, losses, price, reprice, variance
 from tacit.query.quote import (
     Fit,
     FitPreview,
@@ -121,6 +121,7 @@ __all__ = [
     "rehearse_step",
     "release",
     "released_by",
+    "reprice",
     "run",
     "run_below",
     "sum_groups",

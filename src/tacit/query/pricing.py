@@ -164,6 +164,26 @@ def price(
     plans.check_post(question.post, bounded.plan.keys, names, dates)
     dataset = catalog.dataset(bounded.plan.source.dataset)
     population = catalog.population(dataset.population)
+    return _price_bound(question, bounded, population, catalog, loss, time)
+
+
+def reprice(quote: Quote, catalog: Catalog, loss: Loss, time: PricedTime | None) -> Quote:
+    """Return the quote for the same question at another loss, as `price` would.
+
+    The question is not bounded again, so that this is several times faster.
+    """
+    return _price_bound(quote.question, quote.bound, quote.population, catalog, loss, time)
+
+
+def _price_bound(  # noqa: PLR0913, PLR0917 - a question, its loss and its time
+    question: plans.Canonical,
+    bounded: plans.Bound,
+    population: Population,
+    catalog: Catalog,
+    loss: Loss,
+    time: PricedTime | None,
+) -> Quote:
+    """Return the quote of a question whose contributions are bounded."""
     neighbours = population.unit.neighbours
     if bounded.tables:
         return _price_tables(question, bounded, population, catalog, loss, time)

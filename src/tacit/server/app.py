@@ -53,13 +53,31 @@ from tacit.server.operators import (
 from tacit.server.paid_answers import PaidAnswers
 from tacit.server.readiness import Readiness
 from tacit.server.refusal import Refused, refusal_of
-from tacit.server.routes import governance, history, owners, questions
+from tacit.server.routes import (
+    answers,
+    curves,
+    governance,
+    history,
+    oversight,
+    owners,
+    publications,
+    questions,
+)
 from tacit.server.time_alarm import watch_times
 from tacit.server.turns import InTurn
 from tacit.session import Curator, Reloader, alarm, open_for_serving, signing_key
 from tacit.store import SigningKey
 
-ROUTERS = (questions.router, owners.router, governance.router, history.router)
+ROUTERS = (
+    questions.router,
+    curves.router,
+    answers.router,
+    owners.router,
+    governance.router,
+    history.router,
+    oversight.router,
+    publications.router,
+)
 HANDLED = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
 """Kinds of exceptions that are answered with an error in our JSON form."""
 

@@ -18,9 +18,19 @@ from tacit.session.engines import (
     variable_value,
 )
 from tacit.session.epochs import EpochMove, dated_epochs_of, epoch_name
+from tacit.session.error_curve import ErrorCurve
 from tacit.session.estimate import WHAT, LimitsEstimate
+from tacit.session.examples import Example, examples_of
 from tacit.session.ledger_files import export_ledger, restore_ledger
 from tacit.session.open import open_session
+from tacit.session.oversight import (
+    CheckedDocument,
+    Spending,
+    check_document,
+    newest_anchor_of,
+    write_registry_record,
+    write_report,
+)
 from tacit.session.prepare import Owner
 from tacit.session.project import (
     Reloader,
@@ -32,7 +42,7 @@ from tacit.session.project import (
     project_and_ledger,
     unrecorded_changes,
 )
-from tacit.session.question import Preview, Question
+from tacit.session.question import Preview, Question, WantedError
 from tacit.session.question_steps import PaidQuestion, Stage, paid_fit, paid_question
 from tacit.session.restore import begin_anchors, charge_difference
 from tacit.session.served_time import engines_with_fixed_plans
@@ -43,8 +53,11 @@ __all__ = [
     "FOLDER",
     "WHAT",
     "Change",
+    "CheckedDocument",
     "Curator",
     "EpochMove",
+    "ErrorCurve",
+    "Example",
     "LedgerFolder",
     "LimitsEstimate",
     "Owner",
@@ -53,7 +66,9 @@ __all__ = [
     "Question",
     "Reloader",
     "Session",
+    "Spending",
     "Stage",
+    "WantedError",
     "alarm",
     "apply_project",
     "audit_in",
@@ -63,12 +78,15 @@ __all__ = [
     "certificate_for",
     "certify",
     "charge_difference",
+    "check_document",
     "datasets_without_profile",
     "dated_epochs_of",
     "engines_with_fixed_plans",
     "epoch_name",
+    "examples_of",
     "export_ledger",
     "installation_key",
+    "newest_anchor_of",
     "open_engine",
     "open_engines",
     "open_for_serving",
@@ -86,4 +104,6 @@ __all__ = [
     "spec_of",
     "unrecorded_changes",
     "variable_value",
+    "write_registry_record",
+    "write_report",
 ]

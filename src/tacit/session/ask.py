@@ -56,6 +56,7 @@ from tacit.query import (
     price_time,
     refresh,
     rehearse,
+    reprice,
     run_below,
     sum_groups,
     table_times,
@@ -162,6 +163,11 @@ def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
     most = None if pool is None else pool.most_numbers
     check_size(quote.bound.plan, most, table_times(quote.bound))
     return quote
+
+
+def reprice_question(curator: Curator, quote: Quote, loss: core.Loss) -> Quote:
+    """Return the quote for the question of ``quote`` at another loss, as `price_question`."""
+    return reprice(quote, curator.catalog, loss, price_time(curator.time, loss))
 
 
 def refuse_long_delay(curator: Curator, quote: Quote) -> None:

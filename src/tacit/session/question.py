@@ -13,7 +13,16 @@ from tacit.errors import InvalidValue
 from tacit.frame import FrameQuery
 from tacit.ledger import Status, Terms, Units
 from tacit.numeric import Number, exact, plain
-from tacit.plan import Field, Reading, TotalReading, bound, canonical, every, source_of
+from tacit.plan import (
+    Field,
+    NamedAggregate,
+    Reading,
+    TotalReading,
+    bound,
+    canonical,
+    every,
+    source_of,
+)
 from tacit.plan.expression import WindowValue
 from tacit.query import (
     SIZES,
@@ -33,6 +42,7 @@ from tacit.session.ask import (
     is_stored,
     price_question,
     refuse_long_delay,
+    reprice_question,
     request_for,
 )
 from tacit.session.curator import Curator
@@ -253,19 +263,7 @@ class Preview:
         A column that is computed after the release is left out, and the aggregates that it is
         computed from are listed in its place, as they are written in SQL.
         """
-        found = {each.name: each for each in expected_errors(self.quote, self.assume_size)}
-        names = [
-            (output.expression.name, output.name)
-            for output in self.quote.question.post.plain_outputs
-            if isinstance(output.expression, Field) and output.expression.name in found
-        ]
-        plainly, unit = dict(names), self.quote.bound.plan.source.unit
-        names += [
-            (measure.name, aggregate_text(measure.aggregate, unit))
-            for measure in self.quote.question.plan.measures
-            if measure.name in found and measure.name not in plainly
-        ]
-        return tuple(replace(found[measure], name=name) for measure, name in names)
+        return tuple(error for _, error in shown_errors(self.quote, self.assume_size))
 
     @property
     def curve(self) -> tuple[tuple[Loss, Fraction], ...]:
@@ -360,6 +358,26 @@ class Preview:
         return ReleasedColumn("column", names), ReleasedColumn(heading, margins)
 
 
+def shown_errors(
+    quote: Quote, assume_size: Sequence[int]
+) -> list[tuple[NamedAggregate, Expected]]:
+    """Return the aggregates of a question with their margins, under the names of columns."""
+    measures = {each.name: each for each in quote.question.plan.measures}
+    found = {each.name: each for each in expected_errors(quote, assume_size)}
+    names = [
+        (output.expression.name, output.name)
+        for output in quote.question.post.plain_outputs
+        if isinstance(output.expression, Field) and output.expression.name in found
+    ]
+    plainly, unit = dict(names), quote.bound.plan.source.unit
+    names += [
+        (name, aggregate_text(measure.aggregate, unit))
+        for name, measure in measures.items()
+        if name in found and name not in plainly
+    ]
+    return [(measures[name], replace(found[name], name=shown)) for name, shown in names]
+
+
 STEPS = (Fraction(1, 4), Fraction(4))
 """The other losses of a curve, as multiples of the loss of a quote."""
 
@@ -438,7 +456,7 @@ class Question(FrameQuery):
             SIZES if assume_size is None else tuple(assume_size),
             loss != asked,
             tuple(
-                price_question(self.curator, self.plan, each)
+                reprice_question(self.curator, quote, each)
                 for each in _curve(loss, status.terms, status.cap)
             ),
             "" if within is None else _wanted_text(within, assume_size),
@@ -509,8 +527,10 @@ class Question(FrameQuery):
             check_sizes(assume_size)
         most = Loss(status.measure, status.cap.amount, exact(delta))
 
+        priced = price_question(self.curator, self.plan, most)
+
         def price_at(loss: Loss) -> Quote:
-            return price_question(self.curator, self.plan, loss)
+            return reprice_question(self.curator, priced, loss)
 
         wanted = WantedError.of(within)
         least = least_loss(wanted, price_at, most, assume_size)

@@ -26,6 +26,7 @@ from tacit.session.ask import fit, open_holdout, open_stream, preview
 from tacit.session.certificates import certificate_for, receipt_of
 from tacit.session.changes import quota_of
 from tacit.session.curator import Curator
+from tacit.session.error_curve import ErrorCurve, error_curve
 from tacit.session.estimate import (
     DomainEstimate,
     LimitsEstimate,
@@ -34,6 +35,7 @@ from tacit.session.estimate import (
     measure_profile,
     measure_totals,
 )
+from tacit.session.oversight import Spending, anchor_state, spending
 from tacit.session.question import Question, loss_for
 from tacit.sql import read_statement
 from tacit.store import States
@@ -62,6 +64,25 @@ class Session:
     def table(self, name: str) -> Table[Question]:
         """Return the rows of a dataset, which can be filtered, grouped and counted."""
         return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._question)
+
+    def curve(  # noqa: PLR0913 - a question, and an amount or an error
+        self,
+        question: Question,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number = 0,
+        within: Number | None = None,
+        assume_size: Sequence[int] | None = None,
+    ) -> ErrorCurve:
+        """Return what each margin of error of ``question`` costs, around the amount given.
+
+        It is free and reads no data. The amounts are those of `Question.quote`.
+        """
+        preview = question.quote(
+            epsilon=epsilon, rho=rho, delta=delta, within=within, assume_size=assume_size
+        )
+        return error_curve(question, preview, assume_size, exact(delta))
 
     def stream(
         self,
@@ -231,6 +252,17 @@ class Session:
             receipt=receipt,
         )
         return self.ledger.history(self.catalog.population(population).name, wanted)
+
+    def spending(self, population: str | None = None) -> Spending:
+        """Return what was spent over time, by analyst and by tables, with a forecast.
+
+        It is for owners and auditors; the chain is read once.
+        """
+        return spending(self._curator.home, self.catalog.population(population).name)
+
+    def anchors(self, population: str | None = None) -> dict[str, Any]:
+        """Return the age of the newest anchor, and whether the chain agrees with it."""
+        return anchor_state(self._curator.home, self.catalog.population(population).name)
 
     def request_quota(
         self,

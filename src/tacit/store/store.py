@@ -28,7 +28,7 @@ from tacit.store.unit_of_work import (
     is_fatal,
 )
 
-NEWEST = "0007"
+NEWEST = "0008"
 """The newest migration in `tacit.store.migrations.versions`."""
 
 

@@ -194,3 +194,33 @@ tokens = Table(
     _count("revoked"),
 )
 """Access tokens. Only the hash of a token is stored."""
+
+given_answers = Table(
+    "given_answers",
+    metadata,
+    _key("principal"),
+    Column("release", LargeBinary, primary_key=True),
+    _blob("receipt"),
+    _text("population"),
+    _text("datasets"),  # the names of the tables that the question reads, as a JSON array
+    _text("question"),
+    _text("loss"),
+    _text("day"),
+    _count("place"),
+    Index("given_answers_by_place", "population", "principal", "place"),
+)
+"""The answers that a server gave to each principal, with the text of the question.
+
+It is a convenience: no guarantee depends on it, and backups do not have it.
+"""
+
+saved_questions = Table(
+    "saved_questions",
+    metadata,
+    _key("account"),
+    _key("name"),
+    _text("question"),
+    _text("within"),
+    _count("place"),
+)
+"""The questions that callers saved, by the account of their tokens."""

@@ -26,6 +26,7 @@ from tacit.server.messages import (
     release_response,
 )
 from tacit.server.paid_answers import PaidAnswers
+from tacit.server.routes.answers import list_answer
 from tacit.server.token_policy import Role
 from tacit.session import (
     Curator,
@@ -54,14 +55,14 @@ def quote(given: PricedQuestion, session: Door, caller: Calling) -> dict[str, An
     This is free. Without an amount, the question is priced at a tenth of the budget. Errors
     that depend on the number of rows in a group are reported for groups of ``assume_size``.
     """
-    question = _question(given, session, caller)
+    question = question_of(given, session, caller)
     return _preview_json(question.quote(**given.amounts))
 
 
 @router.post("/v1/explain", **open_to(Role.ANALYST, Role.OWNER))
 def explain(given: QuestionBody, session: Door, caller: Calling) -> dict[str, str]:
     """Explain how a question would be answered. This is free, and no data is read."""
-    return {"explained": _question(given, session, caller).explain()}
+    return {"explained": question_of(given, session, caller).explain()}
 
 
 @router.post("/v1/ask", **open_to(Role.ANALYST))
@@ -78,24 +79,28 @@ async def ask(
     the answer was lost. It is never charged twice.
     """
     kind, amounts = negotiate_media_type(request), given.amounts
+    priced: list[Asked] = []
 
     def prepare() -> PaidQuestion[Answer] | Response:
-        question = _question(given, session, caller)
+        question = question_of(given, session, caller)
         if isinstance(question, FreeQuestion):
             return release_response(question.ask(), kind)
+        priced.append(question)
         if caller.scope.most is not None:
             caller.scope.check_loss(question.loss(**amounts), question.status())
         return paid_question(question, **amounts, request=key)
 
     def respond(answer: Answer) -> Response:
         log_fields(request)["charge"] = answer.receipt.hex()
+        list_answer(priced[0].curator, priced[0], answer)
         return release_response(answer, kind)
 
     answers: PaidAnswers = request.app.state.paid
     return await answers.answer(request.state.waiting, prepare, respond)
 
 
-def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked | FreeQuestion:
+def question_of(given: QuestionBody, session: Session, caller: Caller) -> Asked | FreeQuestion:
+    """Return the question that is asked, whose datasets must be in the scope of the token."""
     question = session.sql(given.sql)
     named = datasets(question.plan.source) if isinstance(question, Asked) else question.datasets
     caller.scope.check_datasets(named, session.catalog)
