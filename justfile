@@ -49,7 +49,7 @@ quick *args:
 
 # unit tests, contracts, the server, the walks of the pages and doctests
 test *args:
-    uv run pytest -n auto --dist worksteal --ignore tests/contracts/test_engines.py tests/failures tests/server tests/end_to_end tests/models tests/contracts tests/lab tests/shipping tests/console tests/unit src "$@"
+    uv run pytest -n auto --dist worksteal --ignore tests/contracts/test_engines.py tests/failures tests/server tests/end_to_end tests/models tests/contracts tests/lab tests/shipping tests/unit src "$@"
 
 # the stages of CI whose branch coverage is measured, and what they reached
 coverage:
@@ -62,6 +62,14 @@ coverage-report *args:
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:
     OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal --ignore tests/claims/test_timing.py tests/claims "$@"
+
+# the console in a real browser, over a real server; screenshots go to build/console
+console *args:
+    uv run pytest -n 2 --dist loadscope tests/console "$@"
+
+# 500 walks through the console at three tables: nothing but noise differs
+campaign-console count="500":
+    TACIT_CONSOLE_NEIGHBOURS={{ count }} uv run pytest -s tests/console/test_neighbours.py
 
 # seeded bugs, each a real past one: the named test must catch it
 bugs *args:

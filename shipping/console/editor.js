@@ -112,8 +112,21 @@ function extensionsOf(textarea) {
       textarea.dispatchEvent(new Event('input', {bubbles: true}));
     }),
     EditorView.domEventHandlers(changeEvents(textarea)),
+    EditorView.domEventHandlers({beforeinput: replaceSelected}),
     THEME,
   ];
+}
+
+/**
+ * Types over what is selected. A browser that does it would give the new text the style of the
+ * old one in a style attribute, which the policy forbids.
+ */
+function replaceSelected(event, view) {
+  const isText = event.inputType === 'insertText' && event.data !== null;
+  if (!isText || view.state.selection.main.empty || view.composing) return false;
+  event.preventDefault();
+  view.dispatch(view.state.replaceSelection(event.data), {userEvent: 'input.type'});
+  return true;
 }
 
 /** Returns handlers that dispatch `change` when an editor with another text is left. */

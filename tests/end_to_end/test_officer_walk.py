@@ -224,6 +224,10 @@ def test_documents_are_verified_offline(officer: Officer, tmp_path: Path) -> Non
 # ------------------------------------------------------------------ four disasters
 
 
+UNKNOWN_KEY = "neither the key of this ledger"
+"""What is said of anchors where the key of the installation was lost with its ledger."""
+
+
 def refused_everywhere(lost: Officer, *told: str) -> None:
     """Nothing uses a lost ledger, and each command says what was lost and what to do."""
     for command in (
@@ -290,7 +294,7 @@ def test_a_lost_ledger_is_noticed_and_restored(
     gone = officer.moved("gone")
     shutil.rmtree(gone.folder / ".tacit")
     refused_everywhere(gone, "The ledger was deleted", NEXT)
-    gone.refused("Restore a copy", "ledger", "charge-difference", *gone.signed("olga"))
+    gone.refused(UNKNOWN_KEY, "ledger", "charge-difference", *gone.signed("olga"))
     restored_again(gone, export, key)
     disasters.append(gone)
 
@@ -317,7 +321,7 @@ def test_a_lost_ledger_is_noticed_and_restored(
     another.run("demo", "--folder", another.folder.parent / "e", "--as", "olga")
     shutil.copytree(another.folder.parent / "e" / ".tacit", another.folder / ".tacit")
     refused_everywhere(another, "It belongs to another ledger", NEXT)
-    another.refused("was used after", *difference, *another.signed("olga"))
+    another.refused(UNKNOWN_KEY, *difference, *another.signed("olga"))
     restored_again(another, export, key)
     disasters.append(another)
 

@@ -250,3 +250,25 @@ def test_requests_are_about_populations_in_reach(server: Server) -> None:
     status, told = post(server, nobody, "/requests", epsilon="2")
     assert status == 422
     assert "No quota limits cy" in told["error"]["message"]
+
+
+def test_owners_see_how_much_waits_and_what_a_raise_leads_to(file: Path) -> None:
+    file.write_text(file.read_text().replace(BUDGET, BUDGET.replace("3", "4")))
+    apply_project(file, by="olga", reason="a second study")
+    file.write_text(file.read_text().replace(BUDGET.replace("3", "4"), BUDGET))
+    with serving(file) as server:
+        owners = {who: owner(server, who) for who in ("omar", "oscar")}
+        body = {"epsilon": "2", "reason": "more"}
+        assert post(server, server.token("bob"), "/requests", **body)[0] == 201
+        found = server.call("GET", "/v1/waiting", owners["omar"]).json()["waiting"]
+        waits = {"locked": False, "requests": 1, "proposals": 1}
+        assert found == [{"population": "patients", **waits}]
+        nothing = {"locked": False, "requests": 0, "proposals": 0}
+        found = server.call("GET", "/v1/waiting", owners["oscar"]).json()["waiting"]
+        assert found == [{"population": "staff", **nothing}]
+        assert server.call("GET", "/v1/waiting", server.token("ann")).status_code == 403
+        (raised,) = server.call("GET", f"{HERE}/proposals", owners["omar"]).json()["proposals"]
+        epsilons = {name: each["amount"] for name, each in raised["total"].items()}
+        assert epsilons == {"now": "3", "then": "4"}
+        page = server.call("GET", f"{HERE}?after=1&limit=2", owners["omar"]).json()["entries"]
+        assert [each["seq"] for each in page] == [2, 3]

@@ -98,7 +98,9 @@ def test_owners_are_told_by_a_webhook_whoever_wrote_it(
         bob = server.token("bob")
         more = {"epsilon": "2", "reason": "not told"}
         wish = server.call("POST", "/v1/ledger/patients/requests", bob, json=more)
-        assert hook.wait("quota requested")["entry"] == wish.json()["number"]
+        found = server.call("GET", "/v1/ledger/patients/requests", owner).json()["requests"]
+        numbers = {each["id"]: each["number"] for each in found}
+        assert hook.wait("quota requested")["entry"] == numbers[wish.json()["id"]]
     names = {"what", "population", "entry", "by", "at", "path"}
     assert all(set(each) == names for each in hook.got)
     assert {each["path"] for each in hook.got} == {"/hook?to=owners"}

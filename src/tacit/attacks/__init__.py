@@ -5,4 +5,6 @@ exact answers and on answers of Tacit, so that an owner can compare both. Only o
 them, because they need exact data.
 """
 
-__all__ = []
+from tacit.attacks.story_texts import STORY_TEXTS
+
+__all__ = ["STORY_TEXTS"]

@@ -46,6 +46,7 @@ from tacit.attacks.people_generator import PeopleGenerator
 from tacit.attacks.reconstruction import bits_recovered, least_squares
 from tacit.attacks.report import AttackedItem, AttackReport, count_of, side_by_side
 from tacit.attacks.secret_values import SecretValues
+from tacit.attacks.story_texts import STORY_TEXTS
 from tacit.core import Kind, Norm, Rule, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway, Gaussian, Laplace, LiveGateway
@@ -374,75 +375,20 @@ class Story:
 
 
 STORIES = {
-    story.name: story
-    for story in (
-        Story(
-            "names-removed",
-            "A hospital publishes records without names, and a voter roll with the same birth "
-            "dates and sexes gives the names back.",
-            names_removed,
-        ),
-        Story(
-            "eight-films",
-            "A viewer mentions eight films to a colleague, who finds the viewer among 20,000 "
-            "people without names.",
-            eight_films,
-        ),
-        Story(
-            "a-resignation",
-            "A company publishes its mean salary before and after one person leaves, and the "
-            "two means reveal the salary of that person.",
-            a_resignation,
-        ),
-        Story(
-            "asking-again",
-            "An analyst asks the same question 100 times, and the average of the answers has "
-            "hardly any noise left.",
-            asking_again,
-        ),
-        Story(
-            "only-counts",
-            "An analyst asks for 20,000 counts of random groups, and solves the equations for "
-            "the secrets of all 10,000 people.",
-            only_counts,
-        ),
-        Story(
-            "many-means",
-            "A study publishes 1,000 means of 100 people, which are a little closer to each "
-            "participant than to anybody else.",
-            many_means,
-        ),
-        Story(
-            "tables-of-genes",
-            "A study publishes the correlations of 30 genes of 50 patients, and an attacker "
-            "who knows Alice's genes decides whether she is one of them.",
-            tables_of_genes,
-        ),
-        Story(
-            "one-rich-patient",
-            "A hospital publishes the mean income of its patients, which reveals whether a "
-            "very rich person is one of them.",
-            one_rich_patient,
-        ),
-        Story(
-            "a-model",
-            "A model is more confident about the people in its training data, so that an "
-            "attacker decides whether Alice was one of them.",
-            a_model,
-        ),
-        Story(
-            "noise-that-fits",
-            "A system adds only as much noise as one table needs, and the size of the noise "
-            "reveals which table it is.",
-            noise_that_fits,
-        ),
-        Story(
-            "equal-grades",
-            "Everybody in a class has the same grade, which is known whether or not any one of "
-            "them takes part.",
-            equal_grades,
-        ),
-    )
+    name: Story(name, STORY_TEXTS[name], measure)
+    for name, measure in {
+        "names-removed": names_removed,
+        "eight-films": eight_films,
+        "a-resignation": a_resignation,
+        "asking-again": asking_again,
+        "only-counts": only_counts,
+        "many-means": many_means,
+        "tables-of-genes": tables_of_genes,
+        "one-rich-patient": one_rich_patient,
+        "a-model": a_model,
+        "noise-that-fits": noise_that_fits,
+        "equal-grades": equal_grades,
+    }.items()
 }
 """All stories by name, in the order of docs/explanation/attacks.md."""
 

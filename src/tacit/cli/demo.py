@@ -11,8 +11,12 @@ import click
 from tacit.cli import options
 from tacit.cli.options import show
 from tacit.engines.duckdb import make_duckdb
+from tacit.extras import load
+from tacit.ledger import wall_clock
 from tacit.project import FILE
-from tacit.session import apply_project, open_project
+from tacit.server import DAY_MS, Role, TokenScope
+from tacit.session import apply_project, open_project, project_and_ledger
+from tacit.store import AccessToken, Tokens
 
 # ruff: noqa: S608 - our own numbers
 
@@ -115,6 +119,9 @@ QUESTION = (
 )
 
 
+ANALYST = "ann"
+"""The analyst for whom `--serve` issues a token."""
+
 EPSILON = "0.5"
 NEXT = """\
   tacit ask "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor" --epsilon 1 --delta 1e-10
@@ -131,9 +138,23 @@ NEXT = """\
     default="tacit-demo",
     help="The folder for the clinic.",
 )
+@click.option(
+    "--serve", "is_served", is_flag=True, help="Serve the clinic, and open it in a browser."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8800,
+    show_default=True,
+    help="The port for --serve; 0 for any free port.",
+)
 @options.principal
-def demo(*, folder: Path, principal: str) -> None:
-    """Create a synthetic clinic of three linked tables, and ask a first question."""
+def demo(*, folder: Path, is_served: bool, port: int, principal: str) -> None:
+    """Create a synthetic clinic of three linked tables, and ask a first question.
+
+    With --serve, the console of the clinic opens in a browser, for you as its owner and for an
+    analyst.
+    """
     project = folder / FILE
     if not project.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -150,3 +171,20 @@ def demo(*, folder: Path, principal: str) -> None:
         answer = question.ask(epsilon=EPSILON)
         show(answer.columns, answer.notes, repr(answer))
     click.echo(f"\nNext, run `cd {folder}`, and for example\n{NEXT}")
+    if is_served:
+        _serve(project, principal, port)
+
+
+def _serve(project: Path, owner: str, port: int) -> None:
+    """Serve the clinic on this machine, to its owner and an analyst, until it is stopped."""
+    until, offer = wall_clock() + DAY_MS, dict[str, str]()
+    with project_and_ledger(project) as (declared, home):
+        scope = TokenScope().fix(declared.catalog).text
+        for who, role in ((ANALYST, Role.ANALYST), (owner, Role.OWNER)):
+            token = Tokens(home.store).issue(AccessToken(who, role.value, scope, until))
+            offer[f"{role.value} {who}"] = token
+    click.echo("\nTokens for a day, each for one person:")
+    for who, token in offer.items():
+        click.echo(f"  {who}: {token}")
+    app = load("tacit.server.app", extra="server")
+    app.serve(project, "127.0.0.1", port, offer=offer)

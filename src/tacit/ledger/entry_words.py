@@ -201,7 +201,7 @@ class AmountTexts:
             case acts.Proposed():
                 return self.decision(act.decision, cap)
             case Attested():
-                return f"of entry {act.entry}"
+                return f"of entry {act.entry}, by {'a sign-in' if act.sign_in else 'a key'}"
             case acts.Approved() | acts.ProposalWithdrawn():
                 return f"of proposal {act.proposal}"
 

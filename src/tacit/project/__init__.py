@@ -5,6 +5,7 @@ reported with their line.
 """
 
 from tacit.project.anchors import AnchorSettings
+from tacit.project.console import ConsoleFlow, ConsoleSettings
 from tacit.project.document import Fault, ProjectText, TomlEntry
 from tacit.project.engines import (
     ENVIRONMENT,
@@ -72,6 +73,8 @@ __all__ = [
     "AddressRule",
     "Allowance",
     "AnchorSettings",
+    "ConsoleFlow",
+    "ConsoleSettings",
     "CopyPlace",
     "CopyPlan",
     "EngineAddress",

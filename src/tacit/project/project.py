@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from tacit.core import Catalog, Dataset, Link, PublicTable
 from tacit.errors import TacitError
 from tacit.project.anchors import AnchorSettings, anchors_of
+from tacit.project.console import ConsoleSettings, console_of
 from tacit.project.document import Fault, ProjectText, TomlEntry
 from tacit.project.engines import (
     AddressRule,
@@ -121,6 +122,7 @@ class Serving:
     time: ServerTime | None = None
     operators: tuple[str, int] | None = None
     """The host and port of the metrics for operators; None if there is no such port."""
+    console: ConsoleSettings = field(default_factory=ConsoleSettings)
     limits: RequestLimits = field(default_factory=RequestLimits)
     """The most questions and connections at a time."""
 
@@ -142,11 +144,15 @@ USUAL = Serving()
 def serving_of(entry: TomlEntry) -> Serving:
     """Read the section ``[server]``."""
     others = ("deadline", "oidc", "on_failure", "notify", "time", "operators", "limits")
-    parts = entry.fields(*LARGEST_LIMITS, *others, BEYOND)
+    parts = entry.fields(*LARGEST_LIMITS, *others, BEYOND, "console")
     limits = _whole_numbers(parts, LARGEST_LIMITS)
     time = _time(parts, limits.get("seconds", USUAL.seconds))
     deadline = time.deadline if time is not None and time.kind == DEADLINE else None
     oidc = _issuer(parts["oidc"]) if "oidc" in parts else None
+    audience = None if oidc is None else oidc.audience
+    console = (
+        console_of(parts["console"], audience) if "console" in parts else ConsoleSettings()
+    )
     command = _command(parts["on_failure"]) if "on_failure" in parts else ()
     notify = _notify(parts["notify"]) if "notify" in parts else Notify()
     requests = parts["limits"].fields(*NUMBERS) if "limits" in parts else {}
@@ -154,6 +160,7 @@ def serving_of(entry: TomlEntry) -> Serving:
         **limits,
         deadline=deadline,
         oidc=oidc,
+        console=console,
         on_failure=command,
         notify=notify,
         time=time,

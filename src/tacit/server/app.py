@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,11 @@ from tacit.ledger import wall_clock
 from tacit.project import OPEN, USUAL, Serving
 from tacit.query import make_undumpable
 from tacit.server.connections import ACCEPT_AT_ONCE, lengthen_backlog, limited_protocol
+from tacit.server.console import CodeFlow, EntryLinks, console_app
 from tacit.server.current_curator import Current, Reload, stays
 from tacit.server.grants import check_mosts
 from tacit.server.identity import Gate, OidcIdentity
+from tacit.server.laboratory import Laboratory
 from tacit.server.lanes import HELD, Lanes
 from tacit.server.middleware import (
     AccessLog,
@@ -55,6 +57,7 @@ from tacit.server.readiness import Readiness
 from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import (
     answers,
+    attacks,
     curves,
     governance,
     history,
@@ -62,6 +65,7 @@ from tacit.server.routes import (
     owners,
     publications,
     questions,
+    stored_answers,
 )
 from tacit.server.time_alarm import watch_times
 from tacit.server.turns import InTurn
@@ -70,14 +74,17 @@ from tacit.store import SigningKey
 
 ROUTERS = (
     questions.router,
+    stored_answers.router,
     curves.router,
     answers.router,
     owners.router,
     governance.router,
     history.router,
     oversight.router,
+    attacks.router,
     publications.router,
 )
+CONSOLE = "/console"
 HANDLED = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
 """Kinds of exceptions that are answered with an error in our JSON form."""
 
@@ -162,9 +169,20 @@ def make_app(
     app.state.operators = operators
     for kind in HANDLED:
         app.add_exception_handler(kind, _refuse)
+    _add_routes(app, serving, environment)
+    return app
+
+
+def _add_routes(app: FastAPI, serving: Serving, environment: Mapping[str, str]) -> None:
+    """Add the routes of the API, and the console, whose pages call them."""
+    app.state.laboratory = Laboratory()
     for router in ROUTERS:
         app.include_router(router)
-    return app
+    console, issuer, flow = serving.console, serving.oidc, None
+    if console.flow is not None and console.address is not None and issuer is not None:
+        flow = CodeFlow(console.flow, console.address, issuer.issuer, environment)
+    app.state.console = console_app(app, console.address, flow)
+    app.mount(CONSOLE, app.state.console)
 
 
 def watched_app(app: FastAPI, write: Write = sys.stdout.write) -> ASGIApp:
@@ -201,6 +219,8 @@ class Listening(uvicorn.Server):
     """
 
     operators: OperatorsListener | None = None
+    greet: Callable[[str], None] = staticmethod(lambda _: None)
+    """Called with the address of the server once it listens."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, and log the host and port."""
@@ -213,16 +233,23 @@ class Listening(uvicorn.Server):
             line["operators"] = self.operators.address
         _write(json.dumps(line) + "\n")
         shown = f"[{host}]" if ":" in host else host
-        _print_progress(f"Tacit answers at http://{shown}:{port}. Stop it with Ctrl+C.")
+        address = f"http://{shown}:{port}"
+        _print_progress(f"Tacit answers at {address}. Stop it with Ctrl+C.")
+        self.greet(address)
 
 
 def serve(
-    project: Path, host: str, port: int, environment: Mapping[str, str] = os.environ
+    project: Path,
+    host: str,
+    port: int,
+    environment: Mapping[str, str] = os.environ,
+    offer: Mapping[str, str] | None = None,
 ) -> None:
     """Serve ``project`` over HTTP until the process is asked to stop.
 
     Raise an error if the project file has changes that are not recorded in the ledger. Port 0
-    selects any free port.
+    selects any free port. With an ``offer`` of tokens, by the name of who has each, a link is
+    printed that signs in with one of them, once and within a minute.
     """
     make_undumpable()  # so that no worker process can read this one, which holds the keys
     curator, serving = open_for_serving(project, environment, _print_progress)
@@ -251,6 +278,9 @@ def serve(
     gc.freeze()  # loaded modules stay; collecting them again would delay some answers
     server = Listening(config)
     server.operators = app.state.operators
+    if offer is not None:
+        links: EntryLinks = app.state.console.state.entry_links
+        server.greet = partial(_print_link, links, offer)
     with suppress(KeyboardInterrupt):
         server.run()
     log.close()
@@ -271,6 +301,14 @@ def _print_progress(line: str) -> None:
     """Print to stderr, for people, what the server does until it listens, and its address."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def _print_link(links: EntryLinks, offer: Mapping[str, str], address: str) -> None:
+    """Print a link that signs in without a token, once for each person of the offer."""
+    _print_progress(
+        f"\nOpen within a minute: {address}{CONSOLE}/entry?code={links.issue(offer)}"
+    )
+    _print_progress(f"Later, sign in with a token from above at {address}{CONSOLE}/\n")
 
 
 def _write(line: str) -> None:

@@ -140,7 +140,8 @@ async def _admit(request: Request, roles: list[str]) -> WaitingCaller:
                 break
         caller = await lanes.tokens.run(lambda: gate.caller(given), TOKEN_SECONDS)
     log_fields(request)["principal"] = caller.principal
-    request.app.state.rate.check(caller.account)  # before anything is read or planned
+    if not log_fields(request).get("is_counted", False):  # as a part of a page of the console
+        request.app.state.rate.check(caller.account)  # before anything is read or planned
     if caller.role not in roles:
         raise Refused(wrong_role(caller.role, roles))
     request.state.caller = caller

@@ -212,6 +212,10 @@ class Lanes:
         """Prices of questions that will be charged, and searches for stored answers."""
         self.waits = lane("waits", threads=2, most_waiting=2000)
         """Looking whether an answer that another server computes is stored."""
+        self.providers = lane("providers", threads=4, most_waiting=100)
+        """Sign-ins that wait for an identity provider."""
+        self.pages = lane("pages", threads=2, most_waiting=500)
+        """Writing pages of the console, of which a table may have many rows."""
 
     def close(self) -> None:
         """Close all lanes."""

@@ -3,6 +3,7 @@
 It stores charges, releases, sealed states and access tokens.
 """
 
+from tacit.numeric.entropy import fresh_bytes
 from tacit.store.connect import PRAGMAS, open_sqlite, open_store, sync_folder
 from tacit.store.continuity import (
     ANCHOR,
@@ -53,6 +54,7 @@ __all__ = [
     "check_continues",
     "check_end",
     "failure_of",
+    "fresh_bytes",
     "hash_of",
     "is_signed",
     "migrate",

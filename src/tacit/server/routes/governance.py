@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import Path
 from pydantic import Field
 
+from tacit.accounting import to_approximate_dp
 from tacit.core import Loss, encode_loss
 from tacit.errors import InvalidValue
 from tacit.ledger import (
@@ -88,6 +89,25 @@ class ApprovedKey(Sent):
     fingerprint: Annotated[str, Field(max_length=LONGEST_NAME)] | None = None
 
 
+# ------------------------------------------------------------------ what waits
+
+
+@router.get("/v1/waiting", **open_to(Role.OWNER))
+def count_waiting(session: Door) -> dict[str, Any]:
+    """Return what waits for an owner: late or failed answers, requests and proposals."""
+    return {
+        "waiting": [
+            {
+                "population": each.name,
+                "locked": session.ledger.status(each.name).locked,
+                "requests": len(session.ledger.quota_requests(each.name)),
+                "proposals": len(session.ledger.waiting_proposals(each.name)),
+            }
+            for each in session.catalog.populations
+        ]
+    }
+
+
 # ------------------------------------------------------------------ proposals
 
 
@@ -146,7 +166,9 @@ def _decision_json(session: Session, population: str, act: entries.Proposed) -> 
     match act.decision:
         case entries.CapRaised() as raised:
             units = _units_json(session, population, raised.amount, raised.delta)
-            return {"decision": "cap raised", "raise": units, "reason": raised.reason}
+            total = _raised_total(session, population, Units(raised.amount, raised.delta))
+            raises = {"raise": units, "total": total}
+            return {"decision": "cap raised", **raises, "reason": raised.reason}
         case entries.OwnerAdded(owner):
             return {"decision": "owner added", "owner": owner}
         case entries.OwnerRemoved(owner):
@@ -157,6 +179,14 @@ def _decision_json(session: Session, population: str, act: entries.Proposed) -> 
             return {"decision": "sign-ins trusted", "key": key, "issuer": issuer}
         case SignInsEnded(key):
             return {"decision": "sign-ins ended", "key": key}
+
+
+def _raised_total(session: Session, population: str, by: Units) -> dict[str, dict[str, str]]:
+    """Return the epsilon and delta of everything ever released: now, and after a raise."""
+    status = session.ledger.status(population)
+    cap = (status.cap_units + by).loss(status.measure)
+    then = to_approximate_dp(cap, status.conversion_delta)
+    return {"now": encode_loss(status.total), "then": encode_loss(then)}
 
 
 # ------------------------------------------------------------------ keys of owners

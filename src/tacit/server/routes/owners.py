@@ -20,7 +20,11 @@ from tacit.store import AccessToken, Tokens, hash_of
 
 router = new_router()
 
+MOST_ENTRIES = 1000
+"""Largest number of entries of a chain in one response."""
+
 Place = Annotated[int, Query(ge=0, le=2**62)]
+Page = Annotated[int, Query(ge=1, le=MOST_ENTRIES)]
 
 
 @router.get("/v1/status", **open_to(Role.ANALYST, Role.OWNER, Role.AUDITOR))
@@ -40,11 +44,24 @@ def status(session: Door, caller: Calling, curator: AllTables) -> dict[str, Any]
     }
 
 
+@router.get("/v1/me", **open_to(*Role))
+async def me(caller: Calling) -> dict[str, Any]:
+    """Return who the caller is: the principal, the role and the scope of the token."""
+    scope = caller.scope
+    return {
+        "principal": caller.principal,
+        "role": caller.role.value,
+        "datasets": None if scope.datasets is None else list(scope.datasets),
+    }
+
+
 @router.get("/v1/ledger/{population}", **open_to(Role.AUDITOR, Role.OWNER, lane="audit"))
-def ledger(population: str, session: Door, after: Place = 0) -> dict[str, Any]:
-    """Return the entries of a population's chain after a number, at most a thousand."""
+def ledger(
+    population: str, session: Door, after: Place = 0, limit: Page = MOST_ENTRIES
+) -> dict[str, Any]:
+    """Return the entries of a population's chain after a number, at most ``limit``."""
     name = session.catalog.population(population).name
-    entries = session.ledger.entries(name, after)
+    entries = session.ledger.entries(name, after)[:limit]
     return {
         "population": name,
         "entries": [
@@ -237,6 +254,12 @@ async def ready(request: Request) -> dict[str, Any]:
     """
     readiness: Readiness = request.app.state.readiness
     return {"status": "ready", **readiness.check()}
+
+
+@router.get("/", include_in_schema=False, **open_to())
+async def first_page() -> Response:
+    """Send a browser to the console."""
+    return Response(status_code=303, headers={"Location": "/console/"})
 
 
 @router.get("/openapi.json", **open_to())

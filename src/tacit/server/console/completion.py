@@ -1,0 +1,40 @@
+"""The schema that the editor of the screen Ask completes from: tables and their columns.
+
+The words of the language are those of the editor itself (`shipping/console/completion.js`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+Json = Mapping[str, Any]
+
+
+def completion_of(catalogue: Json) -> dict[str, Any]:
+    """Return the schema that the editor reads, from the catalogue of `GET /v1/datasets`."""
+    tables = [*catalogue["datasets"], *catalogue["public"]]
+    return {
+        "tables": [
+            {
+                "name": each["name"],
+                "detail": _detail_of(each),
+                "columns": [_column(column) for column in each["columns"]],
+            }
+            for each in tables
+        ]
+    }
+
+
+def _detail_of(table: Json) -> str:
+    if "population" not in table:
+        return "public"
+    rows, groups = table["max_rows"], table["max_groups"]
+    return f"about {table['population']}: {rows} rows of a person in each of {groups} groups"
+
+
+def _column(column: Json) -> dict[str, str]:
+    detail = column["kind"]
+    if keys := column.get("keys"):
+        detail += f", {len(keys)} keys"
+    elif bounds := column.get("bounds"):
+        detail += f", {bounds[0]} to {bounds[1]}"
+    return {"name": column["name"], "detail": detail}
