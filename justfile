@@ -67,6 +67,10 @@ claims *args:
 console *args:
     uv run pytest -n 2 --dist loadscope tests/console "$@"
 
+# the pictures of the screens in docs/reference/console, taken again
+console-pictures:
+    TACIT_PICTURES=yes uv run pytest -q -n 0 tests/console/test_pictures.py
+
 # 500 walks through the console at three tables: nothing but noise differs
 campaign-console count="500":
     TACIT_CONSOLE_NEIGHBOURS={{ count }} uv run pytest -s tests/console/test_neighbours.py

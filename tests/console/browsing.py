@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,13 @@ from respondents import chromium
 from serving import NOTHING, STAFF, Server, serving
 
 from tacit.cli.demo import PROJECT, TABLES
+from tacit.core import Loss
+from tacit.plan import Span
+from tacit.publish import Publication, Publications
 from tacit.server.token_policy import Role
+from tacit.session import Session
 from tacit.session.project import apply_project
+from tacit.stream import EACH, Periods
 
 __all__ = ["Visitors", "chromium", "clinic", "clinic_project", "violations"]
 
@@ -92,6 +98,20 @@ def clinic(folder: Path, *, is_asked: bool = True, **settings: Any) -> Iterator[
             answer = server.ask(server.token(who), sql, epsilon=epsilon)
             assert answer.status_code == 200, answer.text
         yield server
+
+
+WEEKLY, WEEKS = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", 4
+
+
+def publish_weekly(running: Server) -> None:
+    """Publish the visits by ward each week, and release four weeks."""
+    session = Session(running.curator.asked_by("olga"))
+    weeks = Periods("day", Span.WEEKS, date(2026, 1, 5), WEEKS)
+    found = Publications(session.states)
+    found.declare(Publication("weekly", WEEKLY, weeks, Loss.zcdp("0.001"), EACH), session)
+    stream = found.open("weekly", session)
+    for number in range(WEEKS):
+        stream.release(number)
 
 
 class Visitors:

@@ -1,34 +1,19 @@
 """Publications: lines with bands, and a table, of what was released already."""
 
 from collections.abc import Iterator
-from datetime import date
 
 import pytest
-from browsing import Visitors, clinic, violations
+from browsing import WEEKS, Visitors, clinic, publish_weekly, violations
 from serving import Server
 
-from tacit.core import Loss
-from tacit.plan import Span
-from tacit.publish import Publication, Publications
 from tacit.server.console.views.publications import drawing
-from tacit.session import Session
-from tacit.stream import EACH, Periods
-
-SQL = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
-WEEKS = 4
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A clinic that publishes its visits by ward each week, and has released four weeks."""
     with clinic(tmp_path_factory.mktemp("published")) as running:
-        session = Session(running.curator.asked_by("olga"))
-        weeks = Periods("day", Span.WEEKS, date(2026, 1, 5), WEEKS)
-        found = Publications(session.states)
-        found.declare(Publication("weekly", SQL, weeks, Loss.zcdp("0.001"), EACH), session)
-        stream = found.open("weekly", session)
-        for number in range(WEEKS):
-            stream.release(number)
+        publish_weekly(running)
         yield running
 
 
