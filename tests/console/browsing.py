@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from respondents import chromium
 from serving import NOTHING, STAFF, Server, serving
 
@@ -35,6 +35,11 @@ BUILD = HERE.parents[1] / "build" / "console"
 
 AXE = HERE / "vendor" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+PATIENCE = 90_000
+"""Milliseconds for which a test waits for a page: a busy machine takes long for some."""
+
+expect.set_options(timeout=PATIENCE)
 
 PEOPLE: Mapping[str, Role] = {
     "olga": Role.OWNER,  # of the patients, with omar
@@ -144,7 +149,7 @@ class Visitors:
         self._contexts.append(context)
         context.on("weberror", lambda each: self._report(str(each.error)))
         context.on("console", lambda each: self._note(each.type, each.text, each.location))
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         return context.new_page()
 
     def visitor(self, who: str = "ann", path: str = "", **settings: Any) -> Page:

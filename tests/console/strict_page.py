@@ -35,7 +35,7 @@ HTMX = {
 }
 """How htmx is set up to need neither unsafe-eval nor unsafe-inline, and to keep no page."""
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 90
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 

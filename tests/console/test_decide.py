@@ -1,8 +1,9 @@
 """The screen Decide: what waits, acts that happen once, tokens shown once, and teams."""
 
-import json
 import re
 from collections.abc import Iterator
+from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from browsing import Visitors, clinic, clinic_project, violations
 from playwright.sync_api import Browser, Page, expect
 from serving import Server, serving
 
-from tacit.ledger import Charge
+from tacit.core import GaussianNoise, Loss
+from tacit.ledger import Charge, ChargeRequest, Target
+from tacit.server.console.sign_ins import random_text
 from tacit.server.token_policy import Role
 from tacit.session.project import apply_project
 
@@ -141,11 +144,25 @@ def test_an_owner_looks_at_a_late_answer_and_resumes(visitors: Visitors) -> None
     assert len(history(server, "review")) == reviews + 1
 
 
+SMALL = GaussianNoise(Fraction(1), variance=Fraction(50_000))
+"""Noise whose loss is a rho of 0.00001."""
+
+
 def lock(server: Server) -> None:
     """Record that an answer was late, as a server does that misses a deadline."""
     ledger = server.curator.home.ledger
-    [*_, last] = (each for each in ledger.entries("patients") if '"charged"' in each.body)
-    ledger.miss(Charge((last,), bytes.fromhex(json.loads(last.body)["release"])))
+    question = ChargeRequest(
+        targets=(Target(server.curator.catalog.population("patients"), SMALL),),
+        principal="ann",
+        request=random_text(),
+        plan=sha256(random_text().encode()).digest(),
+        loss=Loss.zcdp("0.00001"),
+        policy="1",
+        epochs=("visits 2026",),
+    )
+    charge = ledger.reserve(question, lease_ms=60_000)
+    assert isinstance(charge, Charge)
+    ledger.miss(charge)
     assert ledger.status("patients").locked
 
 

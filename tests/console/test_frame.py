@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 MENUS = {
     "ann": ["Ask", "Answers", "Catalogue", "Budget", "Publications"],
     "olga": ["Ask", "Answers", "Catalogue", "Budget", "Decide", "Publications", "Assure"],
-    "ada": ["Catalogue", "Budget", "Publications", "Assure"],
+    "ada": ["Catalogue", "Budget", "Assure"],
 }
 
 

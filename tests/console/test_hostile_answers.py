@@ -39,10 +39,10 @@ def test_hostile_keys_are_text_everywhere(browser: Browser, server: Server) -> N
     sql = "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor"
     query = urlencode({"sql": sql, "epsilon": "0.9", "delta": "1e-10"})
     page = visitors.visitor("ann", f"ask?{query}")
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(90_000)
     page.get_by_role("button", name="Ask and spend ε").click()
     rows = page.locator("#answer tbody th")
-    expect(rows.first).to_be_visible(timeout=60_000)
+    expect(rows.first).to_be_visible(timeout=90_000)
     shown = rows.all_inner_texts()
     assert KEYS[0] in shown
     assert KEYS[1] in shown

@@ -56,6 +56,8 @@ def compared(sides: list[Walker], walks: int) -> tuple[list[str], Counter[int]]:
         for steps in zip(*(side.walk(number) for side in sides), strict=False):
             what, first = steps[0]
             statuses[first.status_code] += 1
+            if first.status_code >= 500:
+                print(number, what, first.text[-2500:])  # noqa: T201 - if it fails
             is_released = what.split(" ", 2)[2].startswith(RELEASED)
             numbers = not is_released or first.status_code != 200
             seen = [masked(response, numbers=numbers) for _, response in steps]

@@ -20,7 +20,7 @@ from tacit.project.document import Fault, TomlEntry
 from tacit.project.project import Issuer, Serving, serving_of
 from tacit.server.console.code_flow import BEGUN_SECONDS, LARGEST, CodeFlow, post_form
 
-WAIT = 30
+WAIT = 120
 SECRETS = {"CONSOLE_SECRET": SECRET}
 SECTION: dict[str, Any] = {
     "address": "https://tacit.example",
@@ -119,7 +119,7 @@ def test_a_person_signs_in_at_their_provider(
     visitors.open(page, "decide")  # not signed in yet
     page.get_by_role("link", name="Sign in with your organisation").click()
     page.wait_for_url(visitors.address("decide"))
-    expect(page.get_by_text("olga")).to_be_visible()
+    expect(page.get_by_text("olga", exact=True)).to_be_visible()
     told = page.context.cookies()
     assert [(each["httpOnly"], each["sameSite"]) for each in told] == [(True, "Lax")]
     page.get_by_role("button", name="Sign out").click()

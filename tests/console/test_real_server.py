@@ -22,7 +22,7 @@ from tacit.ledger.ledger import wall_clock
 from tacit.session.project import project_and_ledger
 from tacit.store.tokens import AccessToken, Tokens
 
-WAIT = 60
+WAIT = 120
 ROUNDS, GONE = 60, 40
 
 
@@ -81,10 +81,11 @@ def test_a_page_takes_little_longer_than_its_calls(console: Console, bar: Bar) -
         bare.get(f"{console.address}/v1/status", headers=headers, timeout=WAIT)
         seconds["route"].append(monotonic() - began)
     bare.close()
-    page, route = (1000 * quantiles(seconds[each], n=20)[9] for each in ("page", "route"))
+    # the least of many, since other work on the machine only makes one longer
+    page, route = (1000 * min(seconds[each]) for each in ("page", "route"))
     slow, other = (1000 * quantiles(seconds[each], n=20)[18] for each in ("page", "route"))
     bar(
-        f"ms of a page, half of {ROUNDS}; GET /v1/status: {route:.3g}",
+        f"ms of a page, the least of {ROUNDS}; GET /v1/status: {route:.3g}",
         page,
         "8 times",
         page < 8 * route,

@@ -16,7 +16,7 @@ import requests
 from browsing import CITIES, PEOPLE
 from serving import Server
 
-WAIT = 60
+WAIT = 120
 STEPS = 3
 SCREENS = (
     *("", "ask", "answers", "catalogue", "budget", "decide", "publications", "assure"),

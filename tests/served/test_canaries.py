@@ -218,13 +218,13 @@ def test_no_canary_is_found_anywhere(clinic: Clinic, bar: Bar) -> None:
 
 def questions_in_the_log() -> None:
     """The lie: a log that says what was asked."""
-    original = questions._question
+    original = questions.question_of
 
     def logged(given: QuestionBody, *more: Any) -> Any:
         print(given.sql, flush=True)  # noqa: T201 - the lie
         return original(given, *more)
 
-    questions._question = logged
+    questions.question_of = logged
 
 
 def test_a_literal_in_the_log_is_found(clinic: Clinic, bar: Bar) -> None:

@@ -130,7 +130,7 @@ class Cells:
         assert header is not None
         own = self._server.app.state.gate.caller(header).account
         for account in (own, json.dumps([who.principal, who.role, ["others"]])):
-            saved = SavedQuestions(curator.home.store, account)
+            saved = SavedQuestions(curator.home.store, curator.home.states, account)
             with suppress(UnknownName):
                 saved.remove(name)
             if thing != NOBODYS and (account == own) == (thing == OWN):

@@ -133,7 +133,7 @@ def test_saved_questions_of_one_name_under_other_tokens_are_apart(server: Server
 def test_saved_questions_are_bounded_in_number(server: Server) -> None:
     token = server.token("max")
     account = server.app.state.gate.caller(f"Bearer {token}").account
-    full = SavedQuestions(server.curator.home.store, account)
+    full = SavedQuestions(server.curator.home.store, server.curator.home.states, account)
     for number in range(MOST_SAVED):
         full.save(SavedQuestion(f"q{number}", COUNT))
     refused = server.call("PUT", "/v1/questions/more", token, json={"sql": COUNT})

@@ -234,7 +234,7 @@ def _acts(ledger: Ledger, population: str) -> Iterator[Any]:
 
 def _tables_by_release(home: LedgerFolder, population: str) -> dict[str, tuple[str, ...]]:
     """Return the tables of the answers that a server listed, by the keys of releases."""
-    listed = GivenAnswers(home.store).newest(population, lambda _: True)
+    listed = GivenAnswers(home.store, home.states).newest(population, lambda _: True)
     return {each.release_key.hex(): tuple(sorted(set(each.datasets))) for each in listed}
 
 

@@ -1,17 +1,19 @@
 """The answers that principals were given, and the questions that they saved.
 
 Both are lists for people, which a screen shows. No charge and no guarantee depends on them. The
-ledger has hashes of questions only; the text of a question is stored here.
+ledger has hashes of questions only. Here the text of a question is stored sealed, with the key
+of sealed states, so that a copy of the store does not say what was asked.
 """
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from tacit.errors import Conflict, InvalidValue, UnknownName
+from tacit.errors import Conflict, InvalidValue, LedgerBroken, UnknownName
+from tacit.store.sealed_state import States
 from tacit.store.store import Store
 from tacit.store.tables import given_answers, saved_questions
 
@@ -82,10 +84,11 @@ class GivenAnswer:
 
 
 class GivenAnswers:
-    """The answers that a server gave, by principal."""
+    """The answers that a server gave, by principal; ``sealing`` seals their questions."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, sealing: States) -> None:
         self._store = store
+        self._sealing = sealing
 
     def add(self, answer: GivenAnswer) -> None:
         """List an answer; the same release for the same principal is listed once."""
@@ -110,7 +113,7 @@ class GivenAnswers:
                 "receipt": answer.receipt,
                 "population": answer.population,
                 "datasets": json.dumps(answer.datasets),
-                "question": answer.question,
+                "question": self._seal(answer),
                 "loss": answer.loss,
                 "day": answer.day,
                 "place": 1 + (last[0] if last else 0),
@@ -136,7 +139,7 @@ class GivenAnswers:
             if principal is not None:
                 values["who"] = principal
             with self._store.reading() as work:
-                rows = [_answer(row) for row in work.all(statement, values)]
+                rows = [self._open(row) for row in work.all(statement, values)]
             yield from filter(wanted, rows)
             if len(rows) < PAGE:
                 return
@@ -145,7 +148,28 @@ class GivenAnswers:
     def with_receipt(self, receipt: bytes) -> tuple[GivenAnswer, ...]:
         """Return the listed answers of the charge with this receipt, one for each principal."""
         with self._store.reading() as work:
-            return tuple(map(_answer, work.all(_WITH_RECEIPT, {"receipt": receipt})))
+            return tuple(map(self._open, work.all(_WITH_RECEIPT, {"receipt": receipt})))
+
+    def _seal(self, answer: GivenAnswer) -> str:
+        """Return the sealed question, or no text if the question is not listed."""
+        if not answer.question:
+            return ""
+        return self._sealing.seal_text(answer.question, _place_of(answer))
+
+    def _open(self, row: tuple[object, ...]) -> GivenAnswer:
+        """Return the answer in a row; its question is empty if the key is another one now."""
+        found = _answer(row)
+        if not found.question:
+            return found
+        try:
+            question = self._sealing.open_text(found.question, _place_of(found))
+        except LedgerBroken:
+            question = ""
+        return replace(found, question=question)
+
+
+def _place_of(answer: GivenAnswer) -> str:
+    return json.dumps(["given answer", answer.principal, answer.release_key.hex()])
 
 
 def _answer(row: tuple[object, ...]) -> GivenAnswer:
@@ -203,15 +227,22 @@ class SavedQuestions:
     populations can issue tokens in anybody's name, and must not read what is saved under it.
     """
 
-    def __init__(self, store: Store, account: str) -> None:
+    def __init__(self, store: Store, sealing: States, account: str) -> None:
         self._store = store
+        self._sealing = sealing
         self._account = account
 
     def all(self) -> tuple[SavedQuestion, ...]:
         """Return the saved questions in the order of their names."""
         with self._store.reading() as work:
             rows = work.all(_FIND, {"of": self._account})
-        return tuple(SavedQuestion(*row[:3]) for row in sorted(rows))
+        return tuple(
+            SavedQuestion(name, self._sealing.open_text(question, self._place(name)), within)
+            for name, question, within, _ in sorted(rows)
+        )
+
+    def _place(self, name: str) -> str:
+        return json.dumps(["saved question", self._account, name])
 
     def __getitem__(self, name: str) -> SavedQuestion:
         found = {each.name: each for each in self.all()}
@@ -234,7 +265,7 @@ class SavedQuestions:
             values = {
                 "account": self._account,
                 "name": saved.name,
-                "question": saved.question,
+                "question": self._sealing.seal_text(saved.question, self._place(saved.name)),
                 "within": saved.within,
                 "place": 1 + max((row[3] for row in rows), default=0),
             }

@@ -14,6 +14,7 @@ population. A state that is newer or older than its witness says is refused.
 """
 
 import os
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -180,6 +181,14 @@ class States:
     def of(self, population: str) -> "States":
         """Return the states of one population, whose changes the witness records."""
         return States(self._store, self._key, self._witness, population)
+
+    def seal_text(self, text: str, place: str) -> str:
+        """Return ``text`` sealed for ``place``, for a column of texts; see `open_text`."""
+        return b64encode(self._key.seal(text.encode(), place.encode())).decode("ascii")
+
+    def open_text(self, sealed: str, place: str) -> str:
+        """Return the text that `seal_text` sealed for the same place."""
+        return self._key.open(b64decode(sealed), place.encode()).decode()
 
     def names(self, prefix: str) -> tuple[str, ...]:
         """Return the names of states that begin with ``prefix``, in order."""

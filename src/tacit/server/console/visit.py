@@ -81,6 +81,8 @@ class Visit:
         Each ``{}`` in the ``path`` stands for one of ``names``, which is escaped. ``more`` may
         hold a JSON ``body``, a ``query`` and ``headers``.
         """
+        if "" in names:  # it would be the path of another route
+            raise HTTPException(404)
         place = path_of(path, *names)
         known = self._read.get(place) if method == "GET" and not more else None
         if known is not None:

@@ -65,7 +65,7 @@ def list_answer(curator: Curator, question: Question, answer: Answer) -> None:
         day="" if day is None else day.isoformat(),
     )
     try:
-        GivenAnswers(curator.home.store).add(given)
+        GivenAnswers(curator.home.store, curator.home.states).add(given)
     except TacitError:
         return  # the list is a convenience, and the answer must not be lost with it
 
@@ -100,7 +100,7 @@ def answers(  # noqa: PLR0913, PLR0917 - one for each filter
             and text.casefold() in given.question.casefold()
         )
 
-    lists, more = GivenAnswers(curator.home.store), {}
+    lists, more = GivenAnswers(curator.home.store, curator.home.states), {}
     who = None if caller.role is Role.OWNER else caller.principal
     found: list[GivenAnswer] = []
     for name in names:
@@ -118,7 +118,9 @@ def answers(  # noqa: PLR0913, PLR0917 - one for each filter
 def answer(receipt: Receipt, request: Request, curator: AllTables, caller: Calling) -> Response:
     """Return the release of a listed answer by its receipt, as it was stored; this is free."""
     kind = negotiate_media_type(request)
-    listed = GivenAnswers(curator.home.store).with_receipt(bytes.fromhex(receipt))
+    listed = GivenAnswers(curator.home.store, curator.home.states).with_receipt(
+        bytes.fromhex(receipt)
+    )
     for given in listed:
         mine = caller.role is Role.OWNER or given.principal == caller.principal
         if mine and may_read(caller, given, curator):
@@ -216,7 +218,7 @@ def remove_question(name: Title, curator: AllTables, caller: Calling) -> Respons
 
 
 def _questions_of(curator: Curator, caller: Caller) -> SavedQuestions:
-    return SavedQuestions(curator.home.store, caller.account)
+    return SavedQuestions(curator.home.store, curator.home.states, caller.account)
 
 
 def _saved_json(saved: SavedQuestion) -> dict[str, Any]:
