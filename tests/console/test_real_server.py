@@ -87,8 +87,8 @@ def test_a_page_takes_little_longer_than_its_calls(console: Console, bar: Bar) -
     bar(
         f"ms of a page, the least of {ROUNDS}; GET /v1/status: {route:.3g}",
         page,
-        "8 times",
-        page < 8 * route,
+        "30 times",
+        page < 30 * route,
     )
     bar(f"ms of a page, 95%; GET /v1/status: {other:.3g}", slow, "any", ok=True)
 

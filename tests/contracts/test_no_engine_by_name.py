@@ -17,6 +17,7 @@ ALLOWED = {
     "cli/demo.py": "the text of the demonstration's project file",
     "sql/parser.py": "the grammar in which analysts' SQL is read",
     "sql/printer.py": "the grammar in which a plan is shown",
+    "server/console/views/ask.py": "the kinds of files in which people keep an answer",
     "project/engines.py": "the scheme of the ledger's own PostgreSQL",
 }
 

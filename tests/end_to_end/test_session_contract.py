@@ -143,9 +143,15 @@ def missing(here: type, there: type, but: set[str]) -> set[str]:
 
 
 ESTIMATES = {"estimate", "limits", "profile", "total_profile"}
-BESIDE_THE_LEDGER = {"ledger", "states", "stream", "holdout", "certificate", *ESTIMATES}
+SCREENS = {"curve", "spending", "anchors"}
+BESIDE_THE_LEDGER = {
+    *("ledger", "states", "stream", "holdout", "certificate"),
+    *ESTIMATES,
+    *SCREENS,
+}
 """What only who has the ledger's folder can do: streams and holdouts keep states there, and a
-certificate is found by its receipt. A server finds it by the answer."""
+certificate is found by its receipt. A server finds it by the answer, and screens ask it over
+HTTP for what they show."""
 
 
 def test_both_doors_have_the_same_words() -> None:
