@@ -128,7 +128,7 @@ def test_streams_that_differ_in_anything_share_nothing(opens: Opens) -> None:
     session = opens()
     losses = (Loss.zcdp("0.1"), Loss.zcdp("0.2"))
     tables = [stream(session, loss, window=w).release() for loss in losses for w in (EACH, ALL)]
-    # two of the six pairs may agree by chance, in a few of 10^5 runs; shared noise agrees in all
+    # two may agree by chance, and all would if they shared their noise
     assert len({str(table["n"].values) for table in tables}) >= len(tables) - 1
     assert session.status().spent.amount == Fraction(6, 10)
 

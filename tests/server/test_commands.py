@@ -90,7 +90,7 @@ def test_a_team_shares_a_quota_and_an_analyst_asks_for_more(file: Path) -> None:
     _, told = run(file, "quota", "list", "patients")
     (line,) = [line for line in told.splitlines() if line.startswith("request")]
     assert line.endswith("for @lab (a second wave)")
-    number = line.split()[1].rstrip(":")
+    number = line.split()[1].rstrip(",")
     assert run(file, "quota", "grant", "patients", number, *ann)[0] == 1
     code, told = run(file, "quota", "grant", "patients", number, *olga)
     assert code == 0, (line, told)
