@@ -36,6 +36,8 @@ BUILD = HERE.parents[1] / "build" / "console"
 AXE = HERE / "vendor" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
+WIDTHS = (390, 820, 1366, 1920)
+
 PATIENCE = 90_000
 """Milliseconds for which a test waits for a page: a busy machine takes long for some."""
 
@@ -189,6 +191,14 @@ class Visitors:
         file = self.folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', name)}.png"
         page.screenshot(path=file, full_page=full)
         return file
+
+    def fits(self, page: Page, name: str, scheme: str) -> None:
+        """Look at a page at each width: it stands within its edges, and axe is content."""
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 768})
+            self.shoot(page, f"{name}-{width}-{scheme}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert violations(page) == []
 
     def close(self) -> None:
         """Close all browsers, and fail if one of them reported what nobody expected."""

@@ -1,9 +1,7 @@
 """A page under the console's policy, served on loopback, and what the browser reports of it."""
 
 import json
-import os
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -12,8 +10,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-
-from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "src" / "tacit" / "server" / "console" / "static"
@@ -107,18 +103,6 @@ def serve(pages: dict[str, str]) -> Iterator[Site]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """The Chromium of this machine, without a window."""
-    where = shutil.which("chromium")
-    assert where, "install Chromium: apt-get install chromium"
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=where, args=arguments)
-        yield browser
-        browser.close()
 
 
 def page_of(body: str) -> str:

@@ -17,7 +17,8 @@ from urllib.parse import parse_qs
 import pytest
 from conftest import Bar
 from playwright.sync_api import Browser, Page, Request, expect
-from strict_page import STATIC, VENDOR, Site, chromium, page_of, script_of, serve
+from respondents import chromium
+from strict_page import STATIC, VENDOR, Site, page_of, script_of, serve
 
 FOLDERS = [STATIC, VENDOR]
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"

@@ -81,14 +81,13 @@ def test_a_page_takes_little_longer_than_its_calls(console: Console, bar: Bar) -
         bare.get(f"{console.address}/v1/status", headers=headers, timeout=WAIT)
         seconds["route"].append(monotonic() - began)
     bare.close()
-    # the least of many, since other work on the machine only makes one longer
-    page, route = (1000 * min(seconds[each]) for each in ("page", "route"))
+    page, route = (1000 * quantiles(seconds[each], n=20)[9] for each in ("page", "route"))
     slow, other = (1000 * quantiles(seconds[each], n=20)[18] for each in ("page", "route"))
     bar(
-        f"ms of a page, the least of {ROUNDS}; GET /v1/status: {route:.3g}",
+        f"ms of a page, half of {ROUNDS}; GET /v1/status: {route:.3g}",
         page,
-        "30 times",
-        page < 30 * route,
+        "8 times",
+        page < 8 * route,
     )
     bar(f"ms of a page, 95%; GET /v1/status: {other:.3g}", slow, "any", ok=True)
 

@@ -69,7 +69,14 @@ from tacit.server.routes import (
 )
 from tacit.server.time_alarm import watch_times
 from tacit.server.turns import InTurn
-from tacit.session import Curator, Reloader, alarm, open_for_serving, signing_key
+from tacit.session import (
+    Curator,
+    KnownExamples,
+    Reloader,
+    alarm,
+    open_for_serving,
+    signing_key,
+)
 from tacit.store import SigningKey
 
 ROUTERS = (
@@ -176,6 +183,7 @@ def make_app(
 def _add_routes(app: FastAPI, serving: Serving, environment: Mapping[str, str]) -> None:
     """Add the routes of the API, and the console, whose pages call them."""
     app.state.laboratory = Laboratory()
+    app.state.examples = KnownExamples()
     for router in ROUTERS:
         app.include_router(router)
     console, issuer, flow = serving.console, serving.oidc, None

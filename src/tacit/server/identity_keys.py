@@ -164,6 +164,7 @@ class IdentityKeys:
         self._tried = float("-inf")
         self._failures = 0
         self._rounds = 0
+        self._fetching = False
         self._wanted = False
         self._ended = False
         self._changed = Condition()
@@ -183,9 +184,12 @@ class IdentityKeys:
     def ask_for_fetch(self) -> bool:
         """Ask for a fetch; return whether one will come soon.
 
-        None comes soon if the last one is less than ten seconds ago, or if the provider fails.
+        One that began less than five seconds ago counts: it may bring the key. None comes soon
+        if the last one is less than ten seconds ago, or if the provider fails.
         """
         with self._changed:
+            if self._fetching and self._clock() - self._tried < FETCH_SECONDS:
+                return True
             if self._keys is not None and self._due_when_wanted() > self._clock():
                 return False
             self._wanted = True
@@ -206,13 +210,15 @@ class IdentityKeys:
 
     def refresh(self) -> None:
         """Fetch the keys once. If this fails, the keys before it stay."""
-        self._tried, keys, failed = self._clock(), None, ""
+        keys, failed = None, ""
+        with self._changed:
+            self._tried, self._fetching = self._clock(), True
         try:
             keys = usable_keys(self._fetch(self._address))
         except (OSError, ValueError, HTTPException) as error:
             failed = _kind_of(error)
         with self._changed:
-            self._wanted = False
+            self._wanted = self._fetching = False
             self._rounds += 1
             if failed:
                 self._failures += 1

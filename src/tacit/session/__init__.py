@@ -20,7 +20,7 @@ from tacit.session.engines import (
 from tacit.session.epochs import EpochMove, dated_epochs_of, epoch_name
 from tacit.session.error_curve import ErrorCurve
 from tacit.session.estimate import WHAT, LimitsEstimate
-from tacit.session.examples import Example, examples_of
+from tacit.session.examples import Example, KnownExamples
 from tacit.session.ledger_files import export_ledger, restore_ledger
 from tacit.session.open import open_session
 from tacit.session.oversight import (
@@ -58,6 +58,7 @@ __all__ = [
     "EpochMove",
     "ErrorCurve",
     "Example",
+    "KnownExamples",
     "LedgerFolder",
     "LimitsEstimate",
     "Owner",
@@ -83,7 +84,6 @@ __all__ = [
     "dated_epochs_of",
     "engines_with_fixed_plans",
     "epoch_name",
-    "examples_of",
     "export_ledger",
     "installation_key",
     "newest_anchor_of",

@@ -7,12 +7,13 @@ who sees a table for the first time has questions that work.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tacit.core import Column, Dataset, Kind
+from tacit.core import Catalog, Column, Dataset, Kind
 from tacit.errors import TacitError
 from tacit.session.question import Question
 from tacit.session.session import Session
 
-MOST_EXAMPLES = 3
+MOST_EXAMPLES, MOST_KNOWN = 3, 500
+"""The most examples of a table, and the most tables whose examples are remembered."""
 
 NUMBERS = {Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT}
 DAYS = {Kind.DATE, Kind.TIMESTAMP}
@@ -38,6 +39,28 @@ def examples_of(session: Session, dataset: str) -> tuple[Example, ...]:
         if len(found) == MOST_EXAMPLES:
             break
     return tuple(found)
+
+
+class KnownExamples:
+    """The examples of tables that were looked at, so that they are not quoted for each page.
+
+    They follow from the catalogue, so that those of another declaration are others. The oldest
+    are forgotten first.
+    """
+
+    def __init__(self, most: int = MOST_KNOWN) -> None:
+        self._most = most
+        self._found: dict[tuple[Catalog, str], tuple[Example, ...]] = {}
+
+    def of(self, session: Session, dataset: str) -> tuple[Example, ...]:
+        """Return the examples of a dataset, as `examples_of` does."""
+        key = (session.catalog, dataset)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = examples_of(session, dataset)
+            while len(self._found) > self._most:
+                self._found.pop(next(iter(self._found)), None)
+        return found
 
 
 def _can_be_asked(session: Session, example: Example) -> bool:

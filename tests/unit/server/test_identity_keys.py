@@ -9,6 +9,7 @@ from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from tacit.server import identity_keys
 from tacit.server.identity_keys import (
+    FETCH_SECONDS,
     FRESH_SECONDS,
     LONGEST_RETRY,
     PAUSE_SECONDS,
@@ -135,3 +136,20 @@ def test_unknown_keys_cause_one_fetch_in_ten_seconds() -> None:
         at.keys.ask_for_fetch()
         fetched += at.run_until(at.now + 0.5)
     assert 40 <= fetched <= 500 / PAUSE_SECONDS + 1
+
+
+def test_a_fetch_that_goes_on_is_waited_for_and_one_that_hangs_is_not() -> None:
+    """The first request of a server comes while the first keys are on their way."""
+    at = Provider()
+    seen: list[bool] = []
+
+    def asked_meanwhile(after: float) -> bytes:
+        at.now += after
+        seen.append(at.keys.ask_for_fetch())
+        return document(GOOD)
+
+    for after in (0.0, FETCH_SECONDS - 0.1, FETCH_SECONDS + 0.1):
+        at.keys._fetch = lambda _, after=after: asked_meanwhile(after)  # type: ignore[misc]
+        at.keys.refresh()
+    assert seen == [True, True, False]
+    assert at.keys.ask_for_fetch() is False  # it has ended, and another comes in ten seconds

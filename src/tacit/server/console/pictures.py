@@ -4,7 +4,7 @@ A picture is computed here as the coordinates of its parts, which a template wri
 it needs no script, no style of its own and no second request, and nothing moves when it comes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log10
@@ -158,6 +158,9 @@ def _beyond(epsilon: float, text: str, x: LineScale) -> Shape | None:
 Bar = tuple[str, float, float | None, float | None]
 """The key of a group, its value, and the ends of its interval where it has any."""
 
+Span = tuple[str, float, float, tuple[float, float], list[float]]
+"""A bar's key and where its foot, its tip, the ends of its interval and the closed ones are."""
+
 
 def draw_bars(bars: Sequence[Bar]) -> Shape | None:
     """Return bars with their intervals: upright if they are few, and lying otherwise.
@@ -179,22 +182,22 @@ def draw_bars(bars: Sequence[Bar]) -> Shape | None:
     return _lying(bars, LineScale(low, high, 120, 296))
 
 
+def _spans(bars: Sequence[Bar], scale: LineScale) -> Iterator[Span]:
+    """Yield, for each bar, its key, foot, tip and interval, and which ends are closed."""
+    for key, value, low, high in bars:
+        start = scale.place(scale.low if low is None else low)
+        end = scale.place(scale.high if high is None else high)
+        closed = [place for place, given in ((start, low), (end, high)) if given is not None]
+        yield key, scale.place(0), scale.place(value), (start, end), closed
+
+
 def _upright(bars: Sequence[Bar], y: LineScale) -> Shape:
     step = 262 / len(bars)
     width = min(40.0, 0.62 * step)
     shapes = []
-    for index, (key, value, low, high) in enumerate(bars):
+    for index, (key, base, top, (start, end), closed) in enumerate(_spans(bars, y)):
         middle = 36 + step * (index + 0.5)
-        ends = (
-            y.place(y.low if low is None else low),
-            y.place(y.high if high is None else high),
-        )
-        base, top = y.place(0), y.place(value)
-        caps = [
-            f"M{at(middle - 7)} {at(end)}h14"
-            for end, given in zip(ends, (low, high), strict=True)
-            if given is not None
-        ]
+        caps = "".join(f"M{at(middle - 7)} {at(place)}h14" for place in closed)
         shapes.append(
             {
                 "key": short(key, UPRIGHT_LETTERS),
@@ -204,31 +207,20 @@ def _upright(bars: Sequence[Bar], y: LineScale) -> Shape:
                 "height": at(abs(base - top)),
                 "middle_x": at(middle),
                 "middle_y": at(top),
-                "whisker": f"M{at(middle)} {at(ends[0])}V{at(ends[1])}" + "".join(caps),
+                "whisker": f"M{at(middle)} {at(start)}V{at(end)}{caps}",
                 "label_x": at(middle),
                 "label_y": "168",
                 "anchor": "mid",
             }
         )
-    ticks = [{"at": at(y.place(each)), "text": number(each)} for each in y.ticks(4)]
-    zero = at(y.place(0))
-    return {"is_upright": True, "height": 174, "bars": shapes, "ticks": ticks, "zero": zero}
+    return {"is_upright": True, "height": 174, "bars": shapes, **_axis_of(y, 4)}
 
 
 def _lying(bars: Sequence[Bar], x: LineScale) -> Shape:
     shapes = []
-    for index, (key, value, low, high) in enumerate(bars):
+    for index, (key, base, tip, (start, end), closed) in enumerate(_spans(bars, x)):
         middle = 14 + 22 * index
-        ends = (
-            x.place(x.low if low is None else low),
-            x.place(x.high if high is None else high),
-        )
-        base, tip = x.place(0), x.place(value)
-        caps = [
-            f"M{at(end)} {at(middle - 5)}v10"
-            for end, given in zip(ends, (low, high), strict=True)
-            if given is not None
-        ]
+        caps = "".join(f"M{at(place)} {at(middle - 5)}v10" for place in closed)
         shapes.append(
             {
                 "key": short(key, LYING_LETTERS),
@@ -238,13 +230,16 @@ def _lying(bars: Sequence[Bar], x: LineScale) -> Shape:
                 "height": "14",
                 "middle_x": at(tip),
                 "middle_y": at(middle),
-                "whisker": f"M{at(ends[0])} {at(middle)}H{at(ends[1])}" + "".join(caps),
+                "whisker": f"M{at(start)} {at(middle)}H{at(end)}{caps}",
                 "label_x": "112",
                 "label_y": at(middle + 4),
                 "anchor": "end",
             }
         )
-    ticks = [{"at": at(x.place(each)), "text": number(each)} for each in x.ticks(3)]
     height = 14 + 22 * len(bars) + 16
-    zero = at(x.place(0))
-    return {"is_upright": False, "height": height, "bars": shapes, "ticks": ticks, "zero": zero}
+    return {"is_upright": False, "height": height, "bars": shapes, **_axis_of(x, 3)}
+
+
+def _axis_of(scale: LineScale, count: int) -> Shape:
+    ticks = [{"at": at(scale.place(each)), "text": number(each)} for each in scale.ticks(count)]
+    return {"ticks": ticks, "zero": at(scale.place(0))}

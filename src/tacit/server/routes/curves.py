@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from fastapi import Request
+
 from tacit.query import FreeQuestion
 from tacit.server.guarded_route import new_router, open_to
 from tacit.server.messages import Calling, Door, PricedQuestion
 from tacit.server.routes.questions import question_of
 from tacit.server.token_policy import Role
-from tacit.session import examples_of
+from tacit.session import KnownExamples
 
 router = new_router()
 
@@ -34,14 +36,15 @@ def curve(given: PricedQuestion, session: Door, caller: Calling) -> dict[str, An
 
 
 @router.get("/v1/datasets/{name}/examples", **open_to(Role.ANALYST, Role.OWNER, Role.AUDITOR))
-def examples(name: str, session: Door, caller: Calling) -> dict[str, Any]:
+def examples(name: str, request: Request, session: Door, caller: Calling) -> dict[str, Any]:
     """Return up to three questions about a dataset that can be asked, with a sentence each.
 
     They are made from its declarations, and each was quoted. This is free; no data is read.
     """
     table = session.catalog.dataset(name)
     caller.scope.check_datasets((table.name,), session.catalog)
-    found = examples_of(session, table.name)
+    known: KnownExamples = request.app.state.examples
+    found = known.of(session, table.name)
     return {
         "dataset": table.name,
         "examples": [{"sql": each.sql, "sentence": each.sentence} for each in found],
