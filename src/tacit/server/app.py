@@ -30,6 +30,7 @@ from tacit.errors import DeclarationsChanged, TacitError
 from tacit.ledger import wall_clock
 from tacit.project import OPEN, USUAL, Serving
 from tacit.query import make_undumpable
+from tacit.server.answer_list import AnswerList
 from tacit.server.connections import ACCEPT_AT_ONCE, lengthen_backlog, limited_protocol
 from tacit.server.console import CodeFlow, EntryLinks, console_app
 from tacit.server.current_curator import Current, Reload, stays
@@ -144,13 +145,10 @@ def make_app(
             people.keys.start()
         async with operators.listen():
             yield
-        notifier.close()
         if people is not None:
             people.keys.close()
-        readiness.close()
-        current.close()
-        paid.close()
-        lanes.close()
+        for each in (notifier, readiness, app.state.answer_list, current, paid, lanes):
+            each.close()
 
     app = FastAPI(
         title="Tacit",
@@ -183,7 +181,7 @@ def make_app(
 def _add_routes(app: FastAPI, serving: Serving, environment: Mapping[str, str]) -> None:
     """Add the routes of the API, and the console, whose pages call them."""
     app.state.laboratory = Laboratory()
-    app.state.examples = KnownExamples()
+    app.state.examples, app.state.answer_list = KnownExamples(), AnswerList()
     for router in ROUTERS:
         app.include_router(router)
     console, issuer, flow = serving.console, serving.oidc, None

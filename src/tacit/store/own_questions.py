@@ -16,6 +16,7 @@ from tacit.errors import Conflict, InvalidValue, LedgerBroken, UnknownName
 from tacit.store.sealed_state import States
 from tacit.store.store import Store
 from tacit.store.tables import given_answers, saved_questions
+from tacit.store.unit_of_work import Work
 
 PAGE = 200
 """Number of rows that are read at once."""
@@ -83,31 +84,40 @@ class GivenAnswer:
     place: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class GivenAnswers:
     """The answers that a server gave, by principal; ``sealing`` seals their questions."""
 
-    def __init__(self, store: Store, sealing: States) -> None:
-        self._store = store
-        self._sealing = sealing
+    _store: Store
+    _sealing: States
 
-    def add(self, answer: GivenAnswer) -> None:
-        """List an answer; the same release for the same principal is listed once."""
-        with self._store.looking() as work:
-            if work.one(_IS_LISTED, {"who": answer.principal, "key": answer.release_key}):
-                return
+    def add(self, *answers: GivenAnswer) -> None:
+        """List answers in one transaction; a release is listed once for a principal."""
+        wanted = {(each.principal, each.release_key): each for each in answers}
+        with self._store.reading() as work:
+            new = [
+                each
+                for (who, key), each in wanted.items()
+                if not work.one(_IS_LISTED, {"who": who, "key": key})
+            ]
+        if not new:
+            return
         for last in reversed(range(TRIES)):
             try:
-                self._write(answer)
+                with self._store.writing() as work:
+                    for each in new:
+                        self._write(work, each)
             except Conflict:
                 if not last:
                     raise
             else:
                 return
 
-    def _write(self, answer: GivenAnswer) -> None:
-        with self._store.writing() as work:
-            last = work.one(_NEXT_PLACE, {"at": answer.population})
-            row = {
+    def _write(self, work: Work, answer: GivenAnswer) -> None:
+        last = work.one(_NEXT_PLACE, {"at": answer.population})
+        work.run(
+            _LIST,
+            {
                 "principal": answer.principal,
                 "release": answer.release_key,
                 "receipt": answer.receipt,
@@ -117,8 +127,8 @@ class GivenAnswers:
                 "loss": answer.loss,
                 "day": answer.day,
                 "place": 1 + (last[0] if last else 0),
-            }
-            work.run(_LIST, row)
+            },
+        )
 
     def newest(
         self,

@@ -10,10 +10,11 @@ from pydantic import Field
 
 from tacit.accounting import show_loss
 from tacit.core import Answer, decode_loss, decode_release, encode_loss
-from tacit.errors import InvalidValue, TacitError, UnknownName
+from tacit.errors import InvalidValue, UnknownName
 from tacit.ledger import is_name
 from tacit.numeric import plain
 from tacit.plan import datasets
+from tacit.server.answer_list import AnswerList
 from tacit.server.guarded_route import new_router, open_to
 from tacit.server.identity import Caller
 from tacit.server.messages import (
@@ -47,11 +48,13 @@ Place = Annotated[str, Query(pattern="^([0-9]{1,18})?$")]
 # ------------------------------------------------------------------ answers
 
 
-def list_answer(curator: Curator, question: Question, answer: Answer) -> None:
-    """List an answer for the principal of ``curator``, with the text of its question.
+def list_answer(request: Request, question: Question, answer: Answer) -> None:
+    """List an answer for the principal who asked, with the text of its question.
 
-    The answer is charged and stored already, and is given whether or not this succeeds.
+    This is done soon, and the answer does not wait for it.
     """
+    curator = question.curator
+    known: AnswerList = request.app.state.answer_list
     day = answer.dates.charged if answer.dates is not None else None
     text = repr(question)  # a part of it would be another question
     given = GivenAnswer(
@@ -64,14 +67,18 @@ def list_answer(curator: Curator, question: Question, answer: Answer) -> None:
         loss=json.dumps(encode_loss(answer.guarantee.loss)),
         day="" if day is None else day.isoformat(),
     )
-    try:
-        GivenAnswers(curator.home.store, curator.home.states).add(given)
-    except TacitError:
-        return  # the list is a convenience, and the answer must not be lost with it
+    known.add(GivenAnswers(curator.home.store, curator.home.states), given)
+
+
+def settle_list(request: Request) -> None:
+    """Wait until the answers that this server gave before are listed."""
+    known: AnswerList = request.app.state.answer_list
+    known.settle()
 
 
 @router.get("/v1/answers", **open_to(Role.ANALYST, Role.OWNER))
 def answers(  # noqa: PLR0913, PLR0917 - one for each filter
+    request: Request,
     curator: AllTables,
     caller: Calling,
     text: Searched = "",
@@ -86,6 +93,7 @@ def answers(  # noqa: PLR0913, PLR0917 - one for each filter
     question has the `text` and reads the `dataset`. With several populations, those of one
     come after those of another; `next` continues the list of one `population`.
     """
+    settle_list(request)
     catalog = caller.scope.of_catalog(curator.catalog)
     names = [each.name for each in catalog.populations]
     if population:
@@ -118,6 +126,7 @@ def answers(  # noqa: PLR0913, PLR0917 - one for each filter
 def answer(receipt: Receipt, request: Request, curator: AllTables, caller: Calling) -> Response:
     """Return the release of a listed answer by its receipt, as it was stored; this is free."""
     kind = negotiate_media_type(request)
+    settle_list(request)
     listed = GivenAnswers(curator.home.store, curator.home.states).with_receipt(
         bytes.fromhex(receipt)
     )

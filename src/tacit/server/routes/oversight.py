@@ -3,12 +3,13 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Request, Response
 from pydantic import Field
 
 from tacit.core import encode_loss
 from tacit.errors import TacitError
 from tacit.publish import Publication, Publications
+from tacit.server.answer_list import AnswerList
 from tacit.server.guarded_route import LONGEST_BODY, new_router, open_to
 from tacit.server.messages import AllTables, Door, Sent
 from tacit.server.token_policy import Role
@@ -35,12 +36,14 @@ class SignedText(Sent):
 @router.get(
     "/v1/ledger/{population}/spending", **open_to(Role.AUDITOR, Role.OWNER, lane="audit")
 )
-def show_spending(population: str, session: Door) -> dict[str, Any]:
+def show_spending(population: str, request: Request, session: Door) -> dict[str, Any]:
     """Return what was spent over time, by analyst and by the tables of questions.
 
     Shares are of the budget's rho or epsilon, and add up. The forecast is at the rate of the
     last 28 days.
     """
+    listed: AnswerList = request.app.state.answer_list
+    listed.settle()  # tables are known from the list
     name = session.catalog.population(population).name
     quotas = [
         {

@@ -92,7 +92,7 @@ async def ask(
 
     def respond(answer: Answer) -> Response:
         log_fields(request)["charge"] = answer.receipt.hex()
-        list_answer(priced[0].curator, priced[0], answer)
+        list_answer(request, priced[0], answer)
         return release_response(answer, kind)
 
     answers: PaidAnswers = request.app.state.paid
