@@ -40,7 +40,7 @@ MOST_FIELDS, FIELD = 1000, re.compile(rb'"\s*:')
 LANE = "x-lane"
 """The key under which a route names its lane; it is not a part of the OpenAPI file."""
 
-KEYS_LOOKS, KEYS_PAUSE = 40, 0.05
+KEYS_LOOKS, KEYS_PAUSE = 20, 0.1
 """How often a request looks for new keys of an identity provider, and the seconds between."""
 
 _lanes: ContextVar[tuple[Lanes, WaitingCaller | None]] = ContextVar("_lanes")
