@@ -182,6 +182,20 @@ def test_a_lost_ledger_is_noticed_at_the_next_charge(
         assert str(places[0]) not in str(told.value)  # an analyst may read it
 
 
+@pytest.mark.parametrize("lose", WAYS, ids=lambda lose: lose.__name__)
+def test_a_process_whose_ledger_is_lost_can_end(
+    running: tuple[LedgerFolder, Path, Path, Path], lose: Lose
+) -> None:
+    """It ends without an error, and leaves the mark by which the next one notices the loss."""
+    home, *places = running
+    assert home.mark is not None
+    home.mark.move(home.store)
+    marked = home.mark.read()
+    lose(*places)
+    home.close()
+    assert home.mark.read() == (marked if places[0].exists() else None)
+
+
 def test_each_way_has_a_message_of_its_own() -> None:
     assert len(set(WAYS.values())) == 4
 

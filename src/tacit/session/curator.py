@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tacit.core import Catalog, Dataset, PublicTable
 from tacit.engines import CheckedEngine
-from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
+from tacit.errors import Conflict, InvalidValue, LedgerBroken, StoreFailed, UnknownName
 from tacit.ledger import (
     ActSigner,
     AnchorKeeper,
@@ -116,10 +116,13 @@ class LedgerFolder:
     """The keeper that writes anchors there."""
 
     def close(self) -> None:
-        """Write down where the chains end, write an anchor, and close the database."""
+        """Write down where the chains end, write an anchor, and close the database.
+
+        The mark stays as it was if the ledger was lost meanwhile, which the next opening says.
+        """
         try:
             if self.mark is not None:
-                with suppress(StoreFailed, OSError):  # the previous mark stays
+                with suppress(StoreFailed, LedgerBroken, OSError):
                     self.mark.move(self.store)
             if self.anchors is not None:
                 self.anchors.close()
