@@ -5,6 +5,7 @@ and this module makes characters visible that would change how the text around t
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -51,17 +52,29 @@ BIDIRECTIONAL = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 
 INVISIBLE = (
     *(*range(9), 11, 12, *range(14, 32), *range(127, 160), 0xAD, 0x034F, 0x115F, 0x1160),
     *(0x17B4, 0x17B5, *range(0x180B, 0x180F), *range(0x200B, 0x200E), 0x2028, 0x2029),
-    *(*range(0x2060, 0x2066), *range(0x206A, 0x2070), 0x3164, 0xFEFF, 0xFFA0),
-    *range(0xFFF9, 0xFFFC),
-    *range(0xE0000, 0xE0080),
+    *(*range(0x2060, 0x2066), *range(0x206A, 0x2070), 0x2800, 0x3164, 0xFEFF, 0xFFA0),
+    *(*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFFC), *range(0x1BCA0, 0x1BCA4)),
+    *(*range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000)),
 )
 """Characters that are not seen, so that two texts which differ by one would look the same."""
 
 SHOWN = {code: f"⟨U+{code:04X}⟩" for code in (*BIDIRECTIONAL, *INVISIBLE)}
 
+MOST_MARKS = 4
+"""The most marks on one letter that are drawn; more would cover the lines around it."""
+
+_MARK = (
+    "[\u0300-\u036f\u0483-\u0489\u0610-\u061a\u064b-\u065f\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+_TOWER = re.compile(f"(?<={_MARK}{{{MOST_MARKS}}}){_MARK}")
+"""A mark above or below a letter that has `MOST_MARKS` others already."""
+
 
 def visible(text: object) -> str:
     r"""Return a text in which no character is invisible or moves others, of bounded length.
+
+    Of many marks on one letter, which would cover other lines, four are drawn.
 
     Example:
         >>> print(visible("a\u202eb\0"))
@@ -71,7 +84,7 @@ def visible(text: object) -> str:
     is_long = len(shown) > LONGEST_TEXT
     shown = shown[:LONGEST_TEXT]
     if not (shown.isascii() and shown.isprintable()):  # most texts are
-        shown = shown.translate(SHOWN)
+        shown = _TOWER.sub(lambda mark: f"⟨U+{ord(mark[0]):04X}⟩", shown.translate(SHOWN))
         shown = shown.encode("utf-8", "backslashreplace").decode()  # a lone surrogate
     return f"{shown}…" if is_long else shown
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import Response
 
+from tacit.server.console import downloads
 from tacit.server.console.budget_words import (
     SpentShown,
     part_of_cap,
@@ -239,7 +240,8 @@ async def history_file(visit: Visit) -> Response:
     name = visit.query.get("population", "")
     lines, is_whole = await _all_lines(visit, name)
     text = io.StringIO()
-    writer = csv.writer(text)
+    # a spreadsheet that splits cells at semicolons would else find a formula inside a text
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     if not is_whole:
         writer.writerow(["", "", "", "", "Older lines are left out.", "", ""])
@@ -271,8 +273,7 @@ def as_cell(value: object) -> str:
     """Return a value for a spreadsheet, which must not run it as a formula.
 
     Example:
-        >>> as_cell("=1+1"), as_cell(12), as_cell(None), as_cell("ann")
-        ("'=1+1", '12', '', 'ann')
+        >>> as_cell("=1+1"), as_cell(12), as_cell(None), as_cell("ann"), as_cell(" =1+1")
+        ("'=1+1", '12', '', 'ann', "' =1+1")
     """
-    text = "" if value is None else visible(value)
-    return f"'{text}" if text[:1] in {*"=+-@\t\r\n"} else text
+    return "" if value is None else str(downloads.harmless(visible(value)))
