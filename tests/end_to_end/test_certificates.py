@@ -146,6 +146,25 @@ def test_the_command_writes_what_the_answer_says(project: Path, tmp_path: Path) 
     assert "Give the receipt" in run("certificate", *at).output
 
 
+def test_the_first_digits_of_a_receipt_are_enough_on_the_command_line(project: Path) -> None:
+    with open_project(project, principal="ann") as session:
+        receipt = session.sql(COUNT).ask(epsilon="0.2").receipt.hex()
+    at = ("--project", str(project))
+    shown = run("ledger", "show", "patients", "--receipt", receipt[:8], *at).output
+    (digits,) = [line.split()[-1] for line in shown.splitlines() if "answered" in line]
+    assert receipt.startswith(digits)
+    printed = run("certificate", digits, *at)  # as the table prints them
+    chain = verify_certificate(printed.output).content["chain"]
+    assert chain["hash"] == receipt
+    assert f"in entry {chain['entry']} of the chain of patients" in chain["in_words"]
+    assert "priced by the declaration in entry" in chain["in_words"]
+    for wrong, said in ((receipt[:7], "or its first 8 or more"), ("0" * 8, "begins with 00")):
+        refused = run("certificate", wrong, *at)
+        assert refused.exit_code == 1
+        assert said in refused.output
+        assert receipt not in refused.output
+
+
 def test_models_and_publications_have_certificates(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         made = publication()

@@ -193,7 +193,8 @@ def test_after_a_late_answer_nothing_about_the_same_people_is_charged_until_an_o
     late = [line for each in server.log if (line := json.loads(each)).get("below") == "late"]
     assert f"UTC, receipt {late[-1]['charge']}\n" in done.output
     again = server.ask(bob, epsilon="0.18").json()
-    assert f"{told['missed']} late answers were late" in again["guarantee"]
+    said = "late answer was" if told["missed"] == 1 else "late answers were"
+    assert f"{told['missed']} {said} late" in again["guarantee"]
     assert ledger.verify("patients")
 
 

@@ -124,11 +124,17 @@ def verify_certificate(text: str) -> Statement:
 
 
 def certificate_of(
-    facts: ChargeFacts, *, made: int, audits: Sequence[Mapping[str, Any]] = ()
+    facts: ChargeFacts,
+    *,
+    made: int,
+    audits: Sequence[Mapping[str, Any]] = (),
+    placed: bool = True,
 ) -> dict[str, Any]:
     """Return the content of a certificate; ``made`` is the time in milliseconds since 1970.
 
-    ``audits`` are summaries of signed audits of the installation.
+    ``audits`` are summaries of signed audits of the installation. A certificate that is
+    ``placed`` has the newest entry of the chain, to which its sums belong. Analysts of a server
+    do not get it: the number of the newest entry shows when somebody's answer was stored.
     """
     status, act = facts.status, facts.charged
     loss = Units(act.amount, act.delta).loss(status.measure)
@@ -143,6 +149,7 @@ def certificate_of(
             "charged": time_text(act.at),
             "outcome": _outcome(facts),
             "sha256": facts.digest,
+            "populations": list(act.populations),
             **_contents(release),
         },
         "loss": {
@@ -175,8 +182,9 @@ def certificate_of(
             "text": facts.entry.body,
             "previous": facts.previous.hex(),
             "hash": facts.entry.hash.hex(),
-            "newest_entry": facts.head[0],
-            "newest_hash": facts.head[1].hex(),
+            "newest_entry": facts.head[0] if placed else None,
+            "newest_hash": facts.head[1].hex() if placed else None,
+            "in_words": _place_text(facts, placed=placed),
         },
         "how_to_verify": HOW,
     }
@@ -188,9 +196,10 @@ def issue(
     *,
     made: int,
     audits: Sequence[Mapping[str, Any]] = (),
+    placed: bool = True,
 ) -> Certificate:
-    """Return the signed certificate of a charge."""
-    content = certificate_of(facts, made=made, audits=audits)
+    """Return the signed certificate of a charge (`certificate_of`)."""
+    content = certificate_of(facts, made=made, audits=audits, placed=placed)
     page = SignedPage.sign(page_of(content, key.public.hex()), key)
     return Certificate(Statement.sign(CERTIFICATE, content, key), page)
 
@@ -345,6 +354,28 @@ def _outcome(facts: ChargeFacts) -> str:
     if facts.answer is not None:
         return "answered"
     return "charged, and no answer is stored"
+
+
+def _place_text(facts: ChargeFacts, *, placed: bool) -> str:
+    """Return which entries of the chain a certificate speaks about."""
+    sums = "The sums of all releases, the cap, the incidents and the assumptions are those "
+    sums += (
+        f"after entry {facts.head[0]}, the newest one when the certificate was made."
+        if placed
+        else "of the time when the certificate was made."
+    )
+    declaration = facts.charged.declaration
+    declared = f", and was priced by the declaration in entry {declaration}"
+    name = facts.entry.population
+    others = " and ".join(each for each in facts.charged.populations if each != name)
+    joint = (
+        f"It is about {others} too: their chains have entries of their own for this charge, "
+        "each with its loss and its certificate. "
+    )
+    return (
+        f"This release was charged in entry {facts.entry.seq} of the chain of "
+        f"{name}{declared if declaration else ''}. {joint if others else ''}{sums}"
+    )
 
 
 def _assumptions(status: Status, release: core.Release | None) -> list[str]:

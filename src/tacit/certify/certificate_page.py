@@ -30,7 +30,12 @@ def page_of(content: Content, key: str) -> str:
         doc.section("What it assumes", doc.points(content["assumptions"]) or _none()),
         doc.section("What is not protected", doc.points(content["not_protected"])),
         doc.section("Incidents and audits", _incidents(content), audits_of(content["audits"])),
-        doc.section("How to verify", doc.text(content["how_to_verify"]), _place(content, key)),
+        doc.section(
+            "How to verify",
+            doc.text(content["how_to_verify"]),
+            doc.text(content["chain"]["in_words"]),
+            _place(content, key),
+        ),
         doc.footer(f"Tacit {content['software']['tacit']}, signed by {key}."),
     )
     return doc.page("certificate", title, "\n".join(body))
@@ -66,6 +71,7 @@ def _summary(content: Content) -> str:
 def _release(release: Content) -> dict[str, object]:
     return {
         "Receipt": release["receipt"],
+        "Populations": ", ".join(release["populations"]),
         "Outcome": release["outcome"],
         "Hash of the stored answer (SHA-256)": release["sha256"],
         "Rows": release.get("rows"),
@@ -162,9 +168,9 @@ def _declaration_section(content: Content) -> str:
     declared = content["declarations"]
     number = declared["number"]
     said = (
-        f"Bounds, keys and limits, and where they come from, are in declaration {number} of "
-        "the ledger. Public means known to everybody, policy means set by the owner, and "
-        "estimated means measured with noise for a charge."
+        f"Bounds, keys and limits, and where they come from, are in the declaration in entry "
+        f"{number} of the chain. Public means known to everybody, policy means set by the "
+        "owner, and estimated means measured with noise for a charge."
         if number
         else "The charge names no declaration."
     )
@@ -194,13 +200,14 @@ def audits_of(audits: Any) -> str:
 
 def _place(content: Content, key: str) -> str:
     chain, software = content["chain"], content["software"]
+    newest = {"Newest entry": f"{chain['newest_entry']}, {chain['newest_hash']}"}
     return doc.facts(
         {
             "Chain": chain["population"],
             "Entry": chain["entry"],
             "Hash of the entry": chain["hash"],
             "Hash of the entry before": chain["previous"],
-            "Newest entry": f"{chain['newest_entry']}, {chain['newest_hash']}",
+            **(newest if chain["newest_entry"] else {}),
             "Software": f"Tacit {software['tacit']}, source {software['source_sha256']}",
             "Public key": key,
         }

@@ -11,7 +11,8 @@ from tacit.cli import options
 from tacit.cli.report_files import check_targets, write_report
 from tacit.errors import InvalidValue
 from tacit.extras import later
-from tacit.render import safe
+from tacit.ledger import find_receipt
+from tacit.render import safe, spell
 from tacit.session import (
     Session,
     audit_in,
@@ -22,7 +23,6 @@ from tacit.session import (
     newest_anchor_of,
     open_project,
     project_and_ledger,
-    receipt_of,
 )
 
 PAGES = {".html", ".htm"}
@@ -51,7 +51,8 @@ def certificate(
     """Write the signed certificate of the release with RECEIPT, from `tacit ask --json`.
 
     It says what was released, its loss, and how to verify it offline. It holds no value of the
-    answer, and does not name the analyst. This is free.
+    answer, and does not name the analyst. This is free. The first 8 digits of RECEIPT are
+    enough, if no other receipt begins with them.
     """
     if (receipt is None) == (publication is None):
         raise InvalidValue("Give the receipt of an answer, or --publication NAME.")
@@ -61,7 +62,7 @@ def certificate(
             made = _of_publication(session, str(publication))
     else:
         with project_and_ledger(project) as (_, home):  # no engine is opened
-            made = certify(home, receipt_of(receipt))
+            made = certify(home, find_receipt(home.store, receipt))
     if out is None:
         click.echo(made.text, nl=False)
         return
@@ -168,7 +169,7 @@ def _publications(states: Any) -> tuple[str, ...]:
     """Return a line for each publication, with its periods and its question."""
     listed = later("tacit.publish.publication").Publications(states).listing()
     return tuple(
-        f"{each.publication.name}: {each.publication.periods.horizon} periods from "
+        f"{each.publication.name}: {spell(each.publication.periods.horizon, 'period')} from "
         f"{each.publication.periods.first.isoformat()}"
         + (", withdrawn" if each.withdrawn else "")
         for each in listed

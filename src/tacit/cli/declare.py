@@ -20,6 +20,7 @@ from tacit.errors import InvalidValue, UnknownName
 from tacit.numeric import exact, plain
 from tacit.plan import Span
 from tacit.project import PROVENANCES, ProjectText
+from tacit.render import spell
 from tacit.session import (
     WHAT,
     EpochMove,
@@ -293,8 +294,9 @@ def _with_rows(
     """Measure a profile of rows, and return the file with it and the limit."""
     profile = session.profile(found.dataset, int(chosen), epsilon=epsilon)
     click.echo(
-        f"With probability 99%, at most {profile.people} {found.unit}s have more than "
-        f"{profile.rows} rows of {found.dataset}, in epoch {profile.epoch!r}.\n"
+        "With probability 99%, at most "
+        f"{spell(profile.people, f'{found.unit} has', f'{found.unit}s have')} more than "
+        f"{spell(profile.rows, 'row')} of {found.dataset}, in epoch {profile.epoch!r}.\n"
         f"max_rows and max_length become {profile.rows}."
     )
     place = ("datasets", found.dataset)
@@ -338,13 +340,16 @@ def _limit_facts(dataset: Dataset, epochs: str) -> list[str]:
         said.append(f"By group they are a vector of length {plain(found.max_length)} at most.")
     if dataset.most_rows is not None:
         most = dataset.most_rows
-        said.append(f"Declared: nobody has more than {most.rows} rows ({most.source}).")
+        said.append(
+            f"Declared: nobody has more than {spell(most.rows, 'row')} ({most.source})."
+        )
     profile = dataset.profile
     if profile is not None:
         old = "" if profile.epoch == epochs else "; the data are of another epoch"
         said.append(
-            f"Measured for epoch {profile.epoch!r}: at most {profile.people} people have more "
-            f"than {profile.rows} rows (99%){old}."
+            f"Measured for epoch {profile.epoch!r}: at most "
+            f"{spell(profile.people, 'person has', 'people have')} more than "
+            f"{spell(profile.rows, 'row')} (99%){old}."
         )
     if dataset.tail is not None:
         tail = dataset.tail

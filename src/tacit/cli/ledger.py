@@ -118,6 +118,8 @@ def line(status: Status, book: Book) -> str:
         )
     late += signing_note(book.keys, book.owners)
     chain = f"ledger ok, {spell(book.seq, 'entry', 'entries')}"
+    if book.declaration:
+        chain += f"; the tables are declared in entry {book.declaration}"
     return f"{status.population}: spent {spent}\n  {more}; {chain}{late}"
 
 

@@ -1,13 +1,14 @@
 """`tacit ledger show`, `export` and `restore`: read the ledger, and move it as a whole."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from tacit.cli import options
 from tacit.errors import InvalidValue
-from tacit.ledger import USUAL_LIMIT, HistoryFilter, read_backup
+from tacit.ledger import USUAL_LIMIT, HistoryFilter, find_receipt, read_backup
 from tacit.render import spell
 from tacit.session import export_ledger, project_and_ledger, restore_ledger
 
@@ -20,7 +21,7 @@ DAY = "YYYY-MM-DD"
 @click.option(
     "--kind", "kinds", multiple=True, help="Entries of a kind, such as charge. Several: repeat."
 )
-@click.option("--receipt", help="The charge with this receipt, as its certificate has it.")
+@click.option("--receipt", help="The charge with this receipt, or its first 8 or more digits.")
 @click.option("--since", metavar=DAY, help="The first day, in UTC.")
 @click.option("--until", metavar=DAY, help="The last day, in UTC.")
 @click.option(
@@ -47,9 +48,12 @@ def show(  # noqa: PLR0913 - one for each option
     run `tacit ledger verify`.
     """
     wanted = HistoryFilter.of(
-        analyst=analyst, kind=kinds, since=since, until=until, limit=limit, receipt=receipt
+        analyst=analyst, kind=kinds, since=since, until=until, limit=limit
     )
     with project_and_ledger(project) as (_, home):
+        if receipt is not None:
+            paid = find_receipt(home.store, receipt, population)
+            wanted = replace(wanted, receipt=paid.hex())
         found = home.ledger.history(population, wanted)
     if json_:
         click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
@@ -121,12 +125,15 @@ def restore(  # noqa: PLR0913 - one for each option
         return
     restored = restore_ledger(source, project, into=into, key=sealing_key)
     for book in restored.books:
-        click.echo(f"{book.population}: {book.seq} entries restored and verified")
+        click.echo(
+            f"{book.population}: {spell(book.seq, 'entry', 'entries')} restored and verified"
+        )
     where = into if into is not None else f"the ledger of {project}"
     click.echo(f"Restored into {where}. Do not use the ledger that was exported any more.")
     if restored.states_left_out:
+        left_out = spell(restored.states_left_out, "sealed state was", "sealed states were")
         click.echo(
-            f"Without the sealing key, {restored.states_left_out} sealed states were left out: "
+            f"Without the sealing key, {left_out} left out: "
             "streams, publications and holdouts cannot continue, and prepared copies must be "
             "made again. To restore them too, restore into a new folder with --sealing-key."
         )

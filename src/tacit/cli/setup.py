@@ -23,6 +23,7 @@ from tacit.engines.registry import (
 from tacit.errors import InvalidValue, TacitError
 from tacit.ledger import ActSigner
 from tacit.project import AddressRule, EngineAddress, Fault, TomlEntry, draft, engine_of
+from tacit.render import spell
 from tacit.session import (
     Change,
     Owner,
@@ -233,10 +234,10 @@ def prepare(  # noqa: PLR0913 - one for each option
     for dataset, step in last.items():
         if step.left_out:
             click.echo(
-                f"The copy of {dataset} leaves out {step.left_out} rows: rows without a unit "
-                "and, if one_row is declared, all but one row of each unit and rows with the "
-                "same linked key as a row of another unit. Check that unit and one_row are "
-                "right."
+                f"The copy of {dataset} leaves out {spell(step.left_out, 'row')}: rows "
+                "without a unit and, if one_row is declared, all but one row of each unit and "
+                "rows with the same linked key as a row of another unit. Check that unit and "
+                "one_row are right."
             )
         if step.left:
             named = ", ".join(".".join(table) for table in step.left)

@@ -41,7 +41,7 @@ from tacit.ledger.charge import (
     subject_of,
     utc_day,
 )
-from tacit.ledger.charge_facts import ChargeFacts
+from tacit.ledger.charge_facts import ChargeFacts, status_at
 from tacit.ledger.declarations import (
     AnyDeclaration,
     CatalogDeclarations,
@@ -74,6 +74,7 @@ from tacit.ledger.owner_keys import OwnerKeys, check_fingerprint
 from tacit.ledger.populations import MOMENTARY
 from tacit.ledger.proposals import LAPSE_DAYS, LONGEST_REASON, has_lapsed, lapse_text
 from tacit.ledger.quotas import HolderStatus, request_id
+from tacit.ledger.receipts import find_receipt
 from tacit.ledger.reserve import UNREACHED
 from tacit.ledger.restored import Difference
 from tacit.ledger.sealed_states import ChainWitness
@@ -153,6 +154,7 @@ __all__ = [
     "check_fingerprint",
     "check_is_empty",
     "entries",
+    "find_receipt",
     "fingerprint",
     "has_lapsed",
     "holder_fields",
@@ -169,6 +171,7 @@ __all__ = [
     "restore_backup",
     "sign_in_of",
     "start_anchors",
+    "status_at",
     "status_fields",
     "stopped_text",
     "subject_of",

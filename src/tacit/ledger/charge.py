@@ -324,15 +324,19 @@ class Record:
         Example:
             >>> Record(late=2).assumptions[0]
             "2 late answers were late regardless of any one person's data"
+            >>> Record(late=1).assumptions[0]
+            "1 late answer was late regardless of any one person's data"
         """
-        found = []
-        if self.late:
-            found.append(f"{self.late} late answers were late")
-        if self.failed:
-            found.append(f"{self.failed} failed answers failed")
-        if self.retried:
-            found.append(f"{self.retried} retried answers were retried")
-        found = [f"{each} regardless of any one person's data" for each in found]
+        counted = (
+            (self.late, "1 late answer was late", "late answers were late"),
+            (self.failed, "1 failed answer failed", "failed answers failed"),
+            (self.retried, "1 retried answer was retried", "retried answers were retried"),
+        )
+        found = [
+            f"{one if count == 1 else f'{count} {several}'} regardless of any one person's data"
+            for count, one, several in counted
+            if count
+        ]
         if self.least:
             found.append(
                 f"no more than {self.questions} further questions are tried, which the ledger "

@@ -3,14 +3,14 @@
 A certificate is written from these facts (`tacit.certify`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from sqlalchemy import bindparam, select
 
 from tacit.core import Event, decode_event
-from tacit.errors import UnknownName
-from tacit.ledger.budget import Status, status_within
+from tacit.errors import InvalidValue, UnknownName
+from tacit.ledger.budget import Status, left_of, status_within
 from tacit.ledger.chain import head_of
 from tacit.ledger.entries import (
     GENESIS,
@@ -20,6 +20,7 @@ from tacit.ledger.entries import (
     FactsDeclared,
     decode_act,
 )
+from tacit.ledger.receipts import joint_entries
 from tacit.ledger.reserve import stored_body
 from tacit.store import Store, Work
 from tacit.store.tables import entries
@@ -62,13 +63,18 @@ class ChargeFacts:
 def charge_facts(store: Store, receipt: bytes) -> ChargeFacts:
     """Return the facts of the charge with this receipt, which is printed on its answer.
 
+    A charge about several populations has facts for each of them, by the hash of its entry in
+    that chain.
+
     Raises:
         UnknownName: No entry of the ledger has this hash, or it is not a charge.
+        InvalidValue: The charge is about several populations.
     """
     with store.reading() as work:
         found = work.one(_OF_RECEIPT, {"hash": receipt})
         act = None if found is None else decode_act(found[2])
         if found is None or not isinstance(act, Charged):
+            _refuse_joint(receipt, joint_entries(work, receipt))
             raise UnknownName(
                 f"This ledger has no charge with the receipt {receipt.hex()}. The receipt of "
                 "an answer is in its attribute `receipt`, and the ledger must be the one that "
@@ -83,6 +89,25 @@ def charge_facts(store: Store, receipt: bytes) -> ChargeFacts:
             answer=stored_body(work, bytes.fromhex(act.release)),
             status=status_within(work, population),
             head=head_of(work, population),
+        )
+
+
+def status_at(store: Store, population: str, principal: str) -> tuple[Status, int]:
+    """Return a budget's status for ``principal``, and the newest entry, after which it is."""
+    with store.reading() as work:
+        status = status_within(work, population)
+        left = left_of(work, population, principal)
+        return replace(status, quotas_left=left), head_of(work, population)[0]
+
+
+def _refuse_joint(receipt: bytes, parts: tuple[Entry, ...]) -> None:
+    """Raise `InvalidValue`, which names the hash of each part, if a charge has several."""
+    if parts:
+        listed = ", or ".join(f"{part.hash.hex()} for {part.population!r}" for part in parts)
+        raise InvalidValue(
+            f"The charge with the receipt {receipt.hex()} is about several populations, and a "
+            "certificate is about the chain of one. Ask for the certificate of its part in one "
+            f"chain, by the hash of its entry: {listed}."
         )
 
 

@@ -22,9 +22,10 @@ from sqlalchemy import bindparam, select
 from tacit.core import Loss, Measure, decode_loss, encode_loss
 from tacit.errors import InvalidValue, LedgerBroken, UnknownName
 from tacit.ledger import entries as acts
+from tacit.ledger.backwards import MARKS, PAGE, backwards, count_incidents, kind_in
 from tacit.ledger.budget import BudgetRow, find_budget
 from tacit.ledger.chain_acts import Restored
-from tacit.ledger.charge import MOST, NO_UNITS, Units
+from tacit.ledger.charge import NO_UNITS, Units
 from tacit.ledger.entry_words import (
     COMPLETING,
     NAMES,
@@ -33,6 +34,7 @@ from tacit.ledger.entry_words import (
     epsilon_text,
     time_text,
 )
+from tacit.ledger.receipts import CHARGED, joint_entries
 from tacit.render import html, safe
 from tacit.store import Store, Work
 from tacit.store.tables import answers, entries, proposals
@@ -46,26 +48,19 @@ DAY = "2026-11-19"
 MOST_LINES = 100_000
 """Largest number of lines of one history."""
 
-_KIND, _CHARGED = '"kind":"', '"kind":"charged"'
 _AT = re.compile(r'"at":"([0-9]+)"')
-PAGE = 4000
-"""Number of entries that are read at a time."""
+
+MARGIN_MS = 86_400_000
+"""How far the clock of a server that writes to a ledger may be wrong: a day."""
 
 _OF_PLACE = (entries.c.population == bindparam("at")) & (entries.c.seq == bindparam("place"))
-_PAGE_BEFORE = (
-    select(entries.c.seq, entries.c.body)
-    .where(entries.c.population == bindparam("at"), entries.c.seq < bindparam("before"))
-    .order_by(entries.c.seq.desc())
-    .limit(bindparam("count"))
-)
 _ENTRY = select(entries.c.body, entries.c.hash).where(_OF_PLACE)
-_WITH_HASH = select(entries.c.population, entries.c.seq).where(
+_WITH_HASH = select(entries.c.population, entries.c.seq, entries.c.body).where(
     entries.c.hash == bindparam("hash"), entries.c.seq > bindparam("after")
 )
 _ANSWER = select(answers.c.receipt, answers.c.body.is_not(None)).where(
     answers.c.release == bindparam("release")
 )
-_WITH_RECEIPT = select(answers.c.release).where(answers.c.receipt == bindparam("receipt"))
 _WAITING = select(proposals.c.seq).where(proposals.c.population == bindparam("at"))
 
 
@@ -119,6 +114,15 @@ class HistoryFilter:
             return False
         at = _AT.search(body) if self.since or self.until else None
         return at is None or self._has_time(int(at[1]))
+
+    @property
+    def too_old(self) -> int:
+        """The time before which an entry is more than a day older than what is wanted.
+
+        Entries are not quite in the order of their times, because servers that share a ledger
+        have clocks of their own. A reader stops after a page of such entries in a row.
+        """
+        return _start_of(self.since) - MARGIN_MS if self.since else 0
 
     def _has_time(self, at: int) -> bool:
         if self.since and at < _start_of(self.since):
@@ -365,16 +369,29 @@ def read_history(
         budget = find_budget(work, population)
         waiting = frozenset(seq for (seq,) in work.all(_WAITING, {"at": population}))
         writer = _LineWriter(work, population, budget, waiting, now)
+        if wanted.receipt is not None:
+            place = _place_of(work, population, wanted.receipt)
+            return History(population, _line_of_charge(writer, place, wanted))
         listeners = writer.listeners()
         kinds = {name for name, kind in NAMES.items() if wanted.has_kind(kind)}
-        only = None if wanted.receipt is None else _place_of(work, population, wanted.receipt)
         named = None if wanted.analyst is None else json.dumps(wanted.analyst)
         found: list[HistoryLine] = []
-        for seq, body in _backwards(work, population, only or 0):
-            # texts are escaped, and the kind of a decision comes before that of an act
-            begin = body.rindex(_KIND) + len(_KIND)
-            kind = body[begin : body.index('"', begin)]
-            listen, fits = listeners.get(kind), kind in kinds and only in {None, seq}
+        older, too_old = 0, wanted.too_old
+        reading = backwards(
+            work,
+            population,
+            answers="kept" in kinds,
+            charges=CHARGED in kinds or too_old > 0,
+            named=named if too_old <= 0 else None,
+        )
+        for seq, body in reading:
+            if too_old > 0:
+                at = _AT.search(body)
+                older = older + 1 if at is not None and int(at[1]) < too_old else 0
+                if older == PAGE:
+                    break
+            kind = kind_in(body)
+            listen, fits = listeners.get(kind), kind in kinds
             fits = fits and wanted.may_have(body, named)
             if not fits and listen is None:
                 continue
@@ -388,27 +405,39 @@ def read_history(
     return History(population, tuple(reversed(found)))
 
 
-def _backwards(work: Work, population: str, least: int) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and texts of the entries from ``least`` on, the newest first."""
-    before = MOST
-    while rows := work.all(_PAGE_BEFORE, {"at": population, "before": before, "count": PAGE}):
-        for before, body in rows:
-            if before < least:
-                return
-            yield before, body
+def _line_of_charge(
+    writer: "_LineWriter", place: int, wanted: HistoryFilter
+) -> tuple[HistoryLine, ...]:
+    """Return the line of the charge in an entry, if the other filters want it too.
+
+    Of the later entries only incidents say something about a charge, so that nothing is read
+    after the oldest one of them.
+    """
+    work, population = writer.work, writer.population
+    kind = NAMES[CHARGED]
+    act: Any = acts.decode_act(writer.entry(place)[0])
+    if not wanted.has_kind(kind) or not wanted.has(act):
+        return ()
+    left, listeners = count_incidents(work, population), writer.listeners()
+    for seq, body in backwards(work, population, place + 1, answers=False) if left else ():
+        name = kind_in(body)
+        if name in MARKS:
+            listeners[name](seq, acts.decode_act(body))
+            left -= 1
+        if not left:
+            break
+    return (writer.line(place, act, kind),)
 
 
 def _place_of(work: Work, population: str, receipt: str) -> int:
     """Return the number of the charge with a receipt in the chain of a population."""
     digest = bytes.fromhex(receipt)
-    for name, seq in work.all(_WITH_HASH, {"hash": digest, "after": 0}):
-        if name == population:
+    for name, seq, body in work.all(_WITH_HASH, {"hash": digest, "after": 0}):
+        if name == population and kind_in(body) == CHARGED:
             return int(seq)
-    for (release,) in work.all(_WITH_RECEIPT, {"receipt": digest}):  # of several populations
-        paid = f'"release":"{bytes(release).hex()}"'
-        for seq, body in _backwards(work, population, 0):
-            if _CHARGED in body and paid in body:
-                return seq
+    for part in joint_entries(work, digest):
+        if part.population == population:
+            return part.seq
     raise UnknownName(
         f"No charge about {safe(population)} has the receipt {receipt}. Check that the ledger "
         "and the population are those of the answer."
@@ -465,9 +494,9 @@ class _LineWriter:
 
     def _note_approval(self, _: int, act: acts.Approved) -> None:
         self._say(act.proposal, f"approved by {act.by}")
-        self._undo(acts.decode_act(self._entry(act.proposal)[0]))
+        self._undo(acts.decode_act(self.entry(act.proposal)[0]))
 
-    def _entry(self, seq: int) -> tuple[str, bytes]:
+    def entry(self, seq: int) -> tuple[str, bytes]:
         """Return the text and the hash of an entry of this chain."""
         row = self.work.one(_ENTRY, {"at": self.population, "place": seq})
         if row is None:
@@ -494,7 +523,7 @@ class _LineWriter:
         if isinstance(act, acts.Charged | acts.Inherited | Restored):
             cost = self._texts.loss(Units(act.amount, act.delta))
         if isinstance(act, acts.Charged):
-            _, own = self._entry(seq)
+            _, own = self.entry(seq)
             receipt, answered = receipt_of_charge(self.work, act, own)
         told = list(reversed(self.said.get(seq, ())))
         told += ["answered"] if answered else []

@@ -16,6 +16,7 @@ from typing import TypeVar
 from tacit import errors
 from tacit.core import Budget, Loss, Population
 from tacit.ledger import quotas, reserve
+from tacit.ledger.backwards import Mark
 from tacit.ledger.book import Book
 from tacit.ledger.budget import Status, status_for, status_of
 from tacit.ledger.chain import PAGE, Anchor, check_anchor, take_anchor, walk
@@ -70,7 +71,6 @@ from tacit.ledger.reserve import ATTEMPTS, Numbers, enter
 from tacit.ledger.restored import Difference, charge_difference
 from tacit.ledger.sealed_states import Decide, take_turn
 from tacit.ledger.unanswered import (
-    Mark,
     fail,
     look,
     miss,

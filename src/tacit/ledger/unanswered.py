@@ -17,8 +17,9 @@ import json
 from sqlalchemy import bindparam, select, update
 
 from tacit.errors import InternalError, InvalidValue, NotPermitted
+from tacit.ledger.backwards import Mark, incidents_since_review
 from tacit.ledger.budget import find_budget
-from tacit.ledger.chain import ALL_TIME, MARKS, append, hold, walk
+from tacit.ledger.chain import ALL_TIME, MARKS, append, head_of, hold, walk
 from tacit.ledger.charge import Charge, StoredRelease, receipt_of
 from tacit.ledger.checkpoints import compare_signers
 from tacit.ledger.entries import (
@@ -35,6 +36,7 @@ from tacit.ledger.entries import (
 )
 from tacit.ledger.owner_keys import attest
 from tacit.ledger.populations import owners_of
+from tacit.ledger.receipts import charge_with
 from tacit.ledger.reserve import PARKED, end_lease
 from tacit.store import SigningKey, Store, Work
 from tacit.store.tables import answers, budgets, entries
@@ -67,9 +69,6 @@ _RECORDED = (
     .limit(1)
 )
 
-
-Mark = Missed | Failed | Retried
-"""An incident that an owner reviews."""
 
 MEANING: dict[type[Mark], str] = {Missed: "late", Failed: "failed", Retried: "run twice"}
 """A word for each kind of incident."""
@@ -140,7 +139,8 @@ def look(
     """
     with store.reading() as work:
         # read most of the chain before the writing work below makes other writers wait
-        found, place = _marks(work, population, (), 0)
+        place, _ = head_of(work, population)
+        found, _ = incidents_since_review(work, population)
     with store.writing() as work:
         compare_signers(work, population, key)
         act = Looked(signed.by, signed.at)
@@ -156,15 +156,15 @@ def look(
                 f"There is no late or failed answer about {population!r} to review."
             )
         attest(work, entry, act, signed, owners)
-        covered, _ = _marks(work, population, found, place, before=entry.seq)
+        newer, reviewed = incidents_since_review(work, population, place, entry.seq)
         work.run(_LOOK, {"at": population})
-        return covered
+        return newer if reviewed else (*found, *newer)
 
 
 def unreviewed_incidents(store: Store, population: str) -> tuple[Mark, ...]:
     """Return the incidents since an owner's last review. The reasons are not recorded."""
     with store.reading() as work:
-        return _marks(work, population, (), 0)[0]
+        return incidents_since_review(work, population)[0]
 
 
 def receipt_at(store: Store, population: str, seq: int) -> bytes:
@@ -187,35 +187,10 @@ def receipt_at(store: Store, population: str, seq: int) -> bytes:
 
 def _charge_of(work: Work, population: str, nonce: str) -> Entry:
     """Return the entry of the charge with this nonce, which is in several chains."""
-    for entry in walk(work, population):
-        act = decode_act(entry.body)
-        if isinstance(act, Charged) and act.nonce == nonce:
-            return entry
-    raise InternalError(f"A charge has no entry in the chain of {population!r}.")
-
-
-def _marks(
-    work: Work,
-    population: str,
-    found: tuple[Mark, ...],
-    after: int,
-    before: int | None = None,
-) -> tuple[tuple[Mark, ...], int]:
-    """Return the incidents since an owner's last review, and the number of the last entry read.
-
-    Reading continues after entry ``after``, up to which ``found`` are the incidents, and stops
-    before entry ``before``.
-    """
-    marks, place = list(found), after
-    for entry in walk(work, population, after):
-        if entry.seq == before:
-            break
-        act, place = decode_act(entry.body), entry.seq
-        if isinstance(act, Looked):
-            marks.clear()
-        elif isinstance(act, (Missed, Failed, Retried)):
-            marks.append(act)
-    return tuple(marks), place
+    found = charge_with(work, population, nonce)
+    if found is None:
+        raise InternalError(f"A charge has no entry in the chain of {population!r}.")
+    return found
 
 
 def _mark(

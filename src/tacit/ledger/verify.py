@@ -296,10 +296,12 @@ class ChainVerdict:
         against = "and match the anchor" if self.anchored else "(no anchor was given)"
         delta = self.conversion_delta
         spent, cap = show_loss(self.spent, delta), show_loss(self.cap, delta, whole=True)
-        read = f"{self.entries} entries"
+        one = self.entries == 1
+        read = "1 entry" if one else f"{self.entries} entries"
         if self.since:
             read += f", read from the checkpoint in entry {self.since},"
-        return f"{self.population}: {read} are consistent {against}; {spent} of {cap} is spent."
+        consistent = f"{'is' if one else 'are'} consistent"
+        return f"{self.population}: {read} {consistent} {against}; {spent} of {cap} is spent."
 
 
 def verify(

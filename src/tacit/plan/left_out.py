@@ -218,7 +218,8 @@ def _with_missing(
     ways, most = [], _most(dataset)
     if most is not None:
         each = most * times - (0 if units else _most_counted(plan))
-        fact = f"nobody has more than {most} rows of {dataset.name}"
+        rows = "1 row" if most == 1 else f"{most} rows"
+        fact = f"nobody has more than {rows} of {dataset.name}"
         ways.append(replace(cut, missing=cut.units * each, fact=fact))
     if dataset.tail is not None and dataset.tail.beyond == cut.limit:
         each = (dataset.tail.rows + (cut.limit if units else 0)) * times

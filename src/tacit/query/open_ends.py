@@ -98,6 +98,10 @@ def _number(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
+def _all_but(people: int) -> str:
+    return f"all but {people} people" if people != 1 else "all but 1 person"
+
+
 def refresh(release: Release, quote: Quote) -> Release:
     """Return a stored release with the intervals that today's declarations give."""
     plan, bound = quote.question.plan, quote.bound
@@ -173,14 +177,16 @@ def _sentences_on_cut(cut: Cut, unit: str, slacks: tuple[Slack, ...]) -> list[st
         "Intervals that use this hold with 94%: 95% for the noise, less 1% for the count.",
     ]
     if cut.missing:
+        missing = f"{_number(cut.missing, 'row')} of theirs"
+        missing += " is" if cut.missing == 1 else " are"
         said.append(
-            f"At most {cut.missing} rows of theirs are missing in a group, because {cut.fact}; "
+            f"At most {missing} missing in a group, because {cut.fact}; "
             "intervals of counts, sums and means include them."
         )
     if any(slack.all_but is not None for slack in slacks):
         said.append(
             f"Their further rows, of which nobody knows how many there are, are not in "
-            f"intervals headed 'all but {cut.units} people'. To include them, the owner can "
+            f"intervals headed '{_all_but(cut.units)}'. To include them, the owner can "
             f"declare most_rows of {cut.table}, or a tail."
         )
     return said
@@ -231,7 +237,9 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
         facts = ", and ".join(found.known)
         said.append(f"By declaration, {facts}.")
     if found.below is not None:
-        said.append(f"The subquery counts at most {found.below} rows of each {unit}.")
+        said.append(
+            f"The subquery counts at most {_number(found.below, 'row')} of each {unit}."
+        )
     if found.rows:
         limit = f"At most {_number(plan.max_rows, 'row')} of each {unit} count"
         if plan.keys:
@@ -251,7 +259,7 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
             said.append(
                 f"Totals are clamped. With probability 99%, at most {people} {has} a "
                 f"total above {plain(total.amount)}; the rest of it is not in intervals "
-                f"headed 'all but {total.people} people'."
+                f"headed '{_all_but(total.people)}'."
             )
     if found.cut is not None and any(slack.measured for slack in bound.slacks):
         said += _sentences_on_cut(found.cut, unit, bound.slacks)

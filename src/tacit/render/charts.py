@@ -5,7 +5,7 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from tacit.render.table import Range, ShownColumn, Value, cell, interval, safe
+from tacit.render.table import Range, ShownColumn, Value, cell, interval, safe, spell
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
@@ -55,7 +55,9 @@ def _title(measure: ShownColumn) -> str:
     """Return the name of a measure, with the people whose rows its intervals leave out."""
     name = safe(measure.name)
     few = measure.all_but
-    return name if few is None else f"{name} (intervals: all but {few} people)"
+    if few is None:
+        return name
+    return f"{name} (intervals: all but {spell(few, 'person', 'people')})"
 
 
 def _ends(value: Value, around: Range) -> dict[str, float | str | None]:

@@ -195,7 +195,9 @@ def percent(confidence: Fraction, all_but: int | None) -> str:
         '94%, all but 24 people'
     """
     shown = f"{float(100 * confidence):.4g}%"
-    return shown if all_but is None else f"{shown}, all but {all_but} people"
+    if all_but is None:
+        return shown
+    return f"{shown}, all but {spell(all_but, 'person', 'people')}"
 
 
 # ------------------------------------------------------------------ plain text

@@ -6,7 +6,6 @@ from tacit.session.certificates import (
     certificate_for,
     certify,
     installation_key,
-    receipt_of,
 )
 from tacit.session.changes import Change, budget_of, quota_of
 from tacit.session.curator import FOLDER, Curator, LedgerFolder, signing_key
@@ -98,7 +97,6 @@ __all__ = [
     "project_and_ledger",
     "quota_of",
     "read_project",
-    "receipt_of",
     "restore_ledger",
     "signing_key",
     "spec_of",

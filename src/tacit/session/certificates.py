@@ -19,22 +19,25 @@ LONGEST_AUDIT = 2**22
 """Largest number of bytes of an audit that is read."""
 
 
-def certificate_for(curator: Curator, receipt: bytes) -> Certificate:
+def certificate_for(curator: Curator, receipt: bytes, *, placed: bool = True) -> Certificate:
     """Return the signed certificate of the charge with this receipt; it is free.
+
+    It has the newest entry of the chain unless ``placed`` is false.
 
     Raises:
         UnknownName: The ledger has no such charge, or the session may not see its population.
     """
     facts = curator.home.ledger.charge_facts(receipt)
     curator.catalog.population(facts.entry.population)
-    return certify(curator.home, receipt)
+    return certify(curator.home, receipt, placed=placed)
 
 
-def certify(home: LedgerFolder, receipt: bytes) -> Certificate:
+def certify(home: LedgerFolder, receipt: bytes, *, placed: bool = True) -> Certificate:
     """Return the signed certificate of any charge of a ledger; no engine is needed."""
     key = installation_key(home)
     facts = home.ledger.charge_facts(receipt)
-    return issue(facts, key, made=home.ledger.now(), audits=audits_in(home.private_folder, key))
+    audits = audits_in(home.private_folder, key)
+    return issue(facts, key, made=home.ledger.now(), audits=audits, placed=placed)
 
 
 def certifier_of(curator: Curator) -> Callable[[Release], Certificate]:

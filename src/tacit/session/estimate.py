@@ -260,7 +260,8 @@ class LimitsEstimate:
         if self.column is None:
             noise = "The noise is that of COUNT(*) for a tenth of the budget"
             more = "; the noise of a SUM and of an AVG grows with the limit in the same way"
-            cut, few = f"the rows of a {self.unit}", f"have more than {best} rows"
+            rows = "1 row" if best == "1" else f"{best} rows"
+            cut, few = f"the rows of a {self.unit}", f"have more than {rows}"
         else:
             noise, more = (
                 f"The noise is that of SUM({self.column}) for a tenth of the budget",

@@ -134,7 +134,8 @@ class Spending:
             return {"count": None, "each": None, "sentence": "No question was charged yet."}
         usual = median_low(self.costs)
         count = self.left // usual
-        said = f"{count} questions like those asked fit: the usual one costs "
+        fit = "1 question like those asked fits" if count == 1 else None
+        said = f"{fit or f'{count} questions like those asked fit'}: the usual one costs "
         return {
             "count": count,
             "each": self.share(usual),

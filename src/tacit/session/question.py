@@ -35,7 +35,7 @@ from tacit.query import (
     expected_errors,
     worst_error,
 )
-from tacit.render import cell, html, text
+from tacit.render import cell, html, spell, text
 from tacit.session.ask import (
     ask,
     budget_summary,
@@ -404,7 +404,7 @@ def _margin_text(each: Expected) -> str:
         return _about(each.always)
     if not each.by_size:
         return "not known for groups of these sizes"
-    return ", ".join(f"{_about(error)} at {size} rows" for size, error in each.by_size)
+    return ", ".join(f"{_about(error)} at {spell(size, 'row')}" for size, error in each.by_size)
 
 
 def _about(error: Fraction) -> str:

@@ -60,7 +60,9 @@ class HoldoutState:
     left: int
 
     def __repr__(self) -> str:
-        return f"<a noisy threshold, {self.left} answers left>"
+        return (
+            f"<a noisy threshold, {self.left} {'answer' if self.left == 1 else 'answers'} left>"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +191,11 @@ class Thresholdout:
     def check_left(self, left: int) -> None:
         """Raise where no answer is left, because "the holdout agrees" is information too."""
         if not left:
+            given = (
+                "its 1 answer" if self.answers == 1 else f"all of its {self.answers} answers"
+            )
             raise InvalidValue(
-                f"This holdout has given all of its {self.answers} answers, and the privacy "
+                f"This holdout has given {given}, and the privacy "
                 "budget that was charged covers no more. Open a new holdout; it is charged "
                 "separately."
             )

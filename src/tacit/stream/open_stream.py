@@ -183,9 +183,10 @@ class OpenStream:
     def advance(self, number: int) -> Step:
         """Return step ``number`` in its stored form, and release it if it is not yet stored."""
         if not 0 <= number < self.stream.horizon:
+            steps = "1 step" if self.stream.horizon == 1 else f"{self.stream.horizon} steps"
             raise InvalidValue(
-                f"This stream has {self.stream.horizon} steps, and step {number} is not one of "
-                "them. If all steps are released, declare a new stream to continue."
+                f"This stream has {steps}, and step {number} is not one of them. If all steps "
+                "are released, declare a new stream to continue."
             )
         return self._find(number) or self._next(number)
 

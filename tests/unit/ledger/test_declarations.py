@@ -255,7 +255,7 @@ def test_a_renamed_population_keeps_what_failed(store: Store) -> None:
     ledger.verify("clinic")
     after = asking.reserve(ask("one more", of=population("clinic")), lease_ms=1)
     assert isinstance(after, Charge)
-    assert "1 failed answers failed regardless of any one person's data" in after.assumptions
+    assert "1 failed answer failed regardless of any one person's data" in after.assumptions
     move(ledger, "clinic", "patients", "path patients")  # nothing is counted twice
     back = ledger.status("patients")
     assert (back.failed, back.retried, back.locked) == (1, 1, False)

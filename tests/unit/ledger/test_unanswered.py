@@ -76,16 +76,16 @@ def test_a_look_covers_what_it_shows_and_nothing_else(
     open_pure(ledger)
     first, meanwhile = charged(ledger, "first"), charged(ledger, "meanwhile")
     ledger.fail(first)
-    found = unanswered._marks
+    found = unanswered.incidents_since_review
 
-    def slow(*given: Any, **more: Any) -> Any:
-        marks = found(*given, **more)
-        if not more:  # before others wait for this owner
+    def slow(*given: Any) -> Any:
+        marks = found(*given)
+        if len(given) == 2:  # before others wait for this owner
             monkeypatch.undo()
             ledger.fail(meanwhile)
         return marks
 
-    monkeypatch.setattr(unanswered, "_marks", slow)
+    monkeypatch.setattr(unanswered, "incidents_since_review", slow)
     shown = [act.charge for act in ledger.look("patients", by="olga")]
     assert shown == [charge.entries[0].seq for charge in (first, meanwhile)]
     receipts = [ledger.receipt_at("patients", place) for place in shown]
@@ -117,7 +117,7 @@ def test_a_failure_stops_all_charges_until_an_owner_looks(store: Store) -> None:
     with pytest.raises(NotPermitted):
         ledger.look("patients", by="ann")
     ledger.look("patients", by="olga")
-    assert "1 failed answers failed" in charged(ledger, "after").assumptions[0]
+    assert "1 failed answer failed" in charged(ledger, "after").assumptions[0]
     assert ledger.verify("patients")
 
 

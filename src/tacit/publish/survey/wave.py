@@ -23,7 +23,7 @@ from tacit.local import USUAL, epsilon_of, event_of
 from tacit.numeric import plain
 from tacit.publish.survey.survey import Question as Asked
 from tacit.publish.survey.survey import Survey, fingerprint_of
-from tacit.render import bars, fields, html, text
+from tacit.render import bars, fields, html, spell, text
 
 POLICY = "survey 1"
 """Name of the rule by which waves are charged. A new rule gets a new name."""
@@ -238,7 +238,7 @@ class Found:
 
     @property
     def _headline(self) -> str:
-        return f"{self.survey.wave}: {self.answers} answers"
+        return f"{self.survey.wave}: {spell(self.answers, 'answer')}"
 
     @property
     def _note(self) -> str:
@@ -263,7 +263,8 @@ def estimate(survey: Survey, kept: Sequence[Reports], confidence: Fraction = USU
     """Return the estimates from all reports, which cost nothing."""
     if len(kept) < FEWEST:
         raise InvalidValue(
-            f"{len(kept)} answers are too few: confidence intervals need at least {FEWEST}."
+            f"{spell(len(kept), 'answer is', 'answers are')} too few: confidence intervals "
+            f"need at least {FEWEST}."
         )
     tables = tuple(
         question.estimate([reports[question.name] for reports in kept], confidence)

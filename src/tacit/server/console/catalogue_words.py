@@ -299,9 +299,17 @@ def _clamps(columns: Sequence[Json]) -> Iterator[str]:
             yield f"In a sum of {name}, at most {total} of one person counts in a group."
         if (profile := each.get("total_profile")) is not None:
             yield (
-                f"Measured with noise: at most {profile['people']:,} people have a total of "
+                f"Measured with noise: at most {_people_have(profile['people'])} a total of "
                 f"{name} above {figure(profile['amount'])}."
             )
+
+
+def _people_have(count: int) -> str:
+    return "1 person has" if count == 1 else f"{count:,} people have"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _clamp(column: Json) -> str:
@@ -319,16 +327,15 @@ def _fact_sentences(table: Json, unit: str) -> Iterator[str]:
     if (least := table.get("min_people")) is not None:
         yield f"A group that may have fewer than {least:,} people is left empty."
     if (most := table.get("most_rows")) is not None:
-        rows = "1 row" if most["rows"] == 1 else f"{most['rows']:,} rows"
-        yield f"No {unit} has more than {rows}: {most['source']}."
+        yield f"No {unit} has more than {_rows(most['rows'])}: {most['source']}."
     if (profile := table.get("profile")) is not None:
         yield (
-            f"Measured with noise: at most {profile['people']:,} people have more than "
-            f"{profile['rows']:,} rows."
+            f"Measured with noise: at most {_people_have(profile['people'])} more than "
+            f"{_rows(profile['rows'])}."
         )
     if (tail := table.get("tail")) is not None:
         yield (
-            f"Assumed: beyond {tail['beyond']:,} rows, people have at most {tail['rows']} more "
+            f"Assumed: beyond {_rows(tail['beyond'])}, people have at most {tail['rows']} more "
             f"on average ({tail['source']})."
         )
 
@@ -337,5 +344,5 @@ def _public_limits(table: Json) -> Iterator[str]:
     if not (columns := table.get("lookup")):
         yield "It can be asked alone. No column joins it to other tables."
         return
-    rows = "1 row" if table["fan_out"] == 1 else f"{table['fan_out']:,} rows"
+    rows = _rows(table["fan_out"])
     yield f"It can be joined by {', '.join(columns)}; each value has at most {rows}."

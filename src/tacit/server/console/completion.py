@@ -28,13 +28,15 @@ def _detail_of(table: Json) -> str:
     if "population" not in table:
         return "public"
     rows, groups = table["max_rows"], table["max_groups"]
-    return f"about {table['population']}: {rows} rows of a person in each of {groups} groups"
+    counted = f"{rows} {'row' if rows == 1 else 'rows'} of a person in "
+    counted += "1 group" if groups == 1 else f"each of {groups} groups"
+    return f"about {table['population']}: {counted}"
 
 
 def _column(column: Json) -> dict[str, str]:
     detail = column["kind"]
     if keys := column.get("keys"):
-        detail += f", {len(keys)} keys"
+        detail += ", 1 key" if len(keys) == 1 else f", {len(keys)} keys"
     elif bounds := column.get("bounds"):
         detail += f", {bounds[0]} to {bounds[1]}"
     return {"name": column["name"], "detail": detail}

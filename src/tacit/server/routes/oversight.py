@@ -9,6 +9,7 @@ from pydantic import Field
 from tacit.core import encode_loss
 from tacit.errors import TacitError
 from tacit.publish import Publication, Publications
+from tacit.render import spell
 from tacit.server.answer_list import AnswerList
 from tacit.server.guarded_route import LONGEST_BODY, new_router, open_to
 from tacit.server.messages import AllTables, Door, Sent
@@ -98,7 +99,7 @@ def verify_document(given: SignedText, session: Door, curator: AllTables) -> dic
 def _publications(session: Session, curator: Curator, population: str) -> tuple[str, ...]:
     """Return a line for each publication about a population."""
     return tuple(
-        f"{each.publication.name}: {each.publication.periods.horizon} periods from "
+        f"{each.publication.name}: {spell(each.publication.periods.horizon, 'period')} from "
         f"{each.publication.periods.first.isoformat()}"
         + (", withdrawn" if each.withdrawn else "")
         for each in Publications(curator.home.states).listing()

@@ -7,7 +7,7 @@ from fastapi import Path, Query, Request, Response
 
 from tacit.core import encode_loss
 from tacit.errors import NotPermitted, UnknownName
-from tacit.ledger import MEANING, holder_fields, status_fields
+from tacit.ledger import MEANING, holder_fields, status_at, status_fields
 from tacit.numeric import plain
 from tacit.server.guarded_route import new_router, open_to
 from tacit.server.identity import Caller
@@ -15,7 +15,7 @@ from tacit.server.messages import AllTables, Calling, Clocked, Door, NewToken, s
 from tacit.server.middleware import RequestMetrics
 from tacit.server.readiness import Readiness
 from tacit.server.token_policy import DAY_MS, Role, TokenScope, check_pass
-from tacit.session import Curator
+from tacit.session import Curator, Session
 from tacit.store import AccessToken, Tokens, hash_of
 
 router = new_router()
@@ -31,17 +31,32 @@ Page = Annotated[int, Query(ge=1, le=MOST_ENTRIES)]
 def status(session: Door, caller: Calling, curator: AllTables) -> dict[str, Any]:
     """Return what is spent and left of each budget, and of the caller's own quota.
 
-    For owners, `waits` says why this server does not answer questions about a population.
+    `declaration` is the number of the entry that declares the tables. For owners and auditors,
+    `entry` is the newest entry of the chain, after which these are the sums. For owners,
+    `waits` says why this server does not answer questions about a population.
     """
     waits = curator.waits if caller.role is Role.OWNER else {}
     return {
         "budgets": [
-            status_fields(session.status(people.name))
+            _status_json(session, curator, people.name, caller)
             | {"own": holder_fields(session.ledger.status_for(people.name, caller.principal))}
             | ({"waits": waits[people.name]} if people.name in waits else {})
             for people in session.catalog.populations
         ]
     }
+
+
+def _status_json(
+    session: Session, curator: Curator, population: str, caller: Caller
+) -> dict[str, Any]:
+    """Return the status of a population, which shows its newest entry to no analyst.
+
+    The number of the newest entry would show analysts when somebody's answer was stored.
+    """
+    if caller.role not in {Role.OWNER, Role.AUDITOR}:
+        return status_fields(session.status(population))
+    found, entry = status_at(curator.home.store, population, caller.principal)
+    return status_fields(found) | {"entry": entry}
 
 
 @router.get("/v1/me", **open_to(*Role))
