@@ -34,6 +34,19 @@ def test_an_analyst_sees_columns_with_what_is_declared_and_by_whom(visitors: Vis
     expect(labs.get_by_role("row").last.get_by_text("policy", exact=True)).to_be_visible()
 
 
+def test_a_token_for_a_linked_table_shows_the_tables_that_link_it(visitors: Visitors) -> None:
+    page = visitors.stranger()
+    scope = TokenScope(("labs",))
+    visitors.sign_in(page, visitors.server.token("lea", scope=scope))
+    visitors.open(page, "catalogue")
+    expect(page.get_by_role("table", name="Columns of visits")).to_be_visible()
+    asked = page.get_by_role("main").get_by_role("link", name=re.compile("^Ask: "))
+    found = asked.all_inner_texts()
+    named = [each.get_attribute("aria-label") or "" for each in asked.all()]
+    assert found
+    assert all("labs" in each for each in named), named
+
+
 def test_limits_are_told_in_words(visitors: Visitors) -> None:
     page = visitors.visitor("ann", "catalogue")
     for sentence in (

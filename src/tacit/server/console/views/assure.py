@@ -26,6 +26,7 @@ UNPROTECTED = (
     "An attacker on the same processor",
     "Facts that hold whether or not a person took part",
 )
+EMPTY = "Choose a file or paste its text, and check it again."
 DOCUMENTS = {
     "report": ("text/html", "report.html"),
     "registry": ("application/yaml", "registry.yaml"),
@@ -35,7 +36,7 @@ DOCUMENTS = {
 
 @router.get("/assure", **shown_to(*READERS))
 async def assure(visit: Visit) -> Response:
-    """Show the chain, the odds, the newest entries, the documents, and the laboratory."""
+    """Show the chain and its anchor, the odds, the newest entries, documents, and attacks."""
     budgets = (await visit.api("GET", "/v1/status"))["budgets"]
     names = [each["population"] for each in budgets]
     chosen = visit.query.get("population") or (names[0] if names else None)
@@ -43,6 +44,8 @@ async def assure(visit: Visit) -> Response:
         return await visit.page("assure.html", screen="assure", chosen=None, names=names)
     verdict = await visit.api("GET", "/v1/ledger/{}/verify", chosen)
     history = await visit.api("GET", "/v1/ledger/{}/history", chosen, query={"limit": NEWEST})
+    odds = (await visit.api("GET", "/v1/ledger/{}/spending", chosen))["odds"]
+    anchors = await visit.api("GET", "/v1/ledger/{}/anchors", chosen)
     stories = (await visit.try_api("GET", "/v1/attacks")).json.get("stories", [])
     [budget] = [each for each in budgets if each["population"] == chosen] or [None]
     budget = None if budget is None else budget | {"share_spent": share_spent(budget)}
@@ -53,10 +56,28 @@ async def assure(visit: Visit) -> Response:
         names=names,
         verdict=verdict,
         budget=budget,
+        odds=odds,
+        anchors=anchors,
         lines=list(reversed(history["lines"])),
         stories=stories,
         first=FIRST_STORY,
         unprotected=UNPROTECTED,
+        is_owner=visit.has_role(Role.OWNER),
+    )
+
+
+@router.post("/assure/verify", **shown_to(*READERS))
+async def verify(visit: Visit) -> Response:
+    """Check a signed document, and say who signed it and where it is in the chain."""
+    # a browser sends the ends of lines of a form as two characters each
+    text = visit.form.get("text", "").replace("\r\n", "\n")
+    found = {"whole": False, "sentence": EMPTY}
+    if text.strip():
+        found = await visit.api("POST", "/v1/verify", body={"text": text})
+    return await visit.page(
+        "parts/checked.html" if visit.is_partial else "checked_document.html",
+        screen="assure",
+        found=found,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
+from tacit.server.console.api_calls import ApiRefused
 from tacit.server.console.catalogue_words import TableShown, tables_in_words
 from tacit.server.console.link_drawing import link_drawings
 from tacit.server.console.visit import Visit, console_router, shown_to
@@ -55,10 +56,15 @@ async def _sections(visit: Visit, tables: Sequence[TableShown]) -> list[Section]
 
 
 async def _questions(visit: Visit, table: TableShown) -> tuple[dict[str, str], ...]:
-    """Return questions about a table that work; a public table has none of its own."""
+    """Return questions about a table that work; a public table has none of its own.
+
+    A table that only links those of the visitor's token has none either.
+    """
     if table.is_public:
         return ()
-    if "/" in table.name:  # no route of the API has such a name as a part of its path
+    told = await visit.try_api("GET", "/v1/datasets/{}/examples", table.name)
+    if told.status == 404:  # noqa: PLR2004 - not for this token, or a name with a slash
         return ()
-    told = await visit.api("GET", "/v1/datasets/{}/examples", table.name)
-    return tuple(told["examples"])
+    if told.status != 200:  # noqa: PLR2004
+        raise ApiRefused(told)
+    return tuple(told.json["examples"])
