@@ -55,6 +55,17 @@
       remember();
       return result;
     },
+    // an editor changes its look a moment after the focus: here it is waited for, both ways
+    isSeenAgain: async () => {
+      const each = document.activeElement;
+      const moment = () => new Promise(done => setTimeout(done, 100));
+      each.blur();
+      await moment();
+      const plain = around(each);
+      each.focus();
+      await moment();
+      return plain !== around(each);
+    },
     numberOf,
     nameOf,
     // the controls that a person sees and can use, with one for each group of radio buttons

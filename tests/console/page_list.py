@@ -21,8 +21,13 @@ NOT_PAGES = {
     "/budget/history.csv": "a file",
     "/decide/count": "a number in the menu of each page of an owner",
     "/static/{name}": "files of the console",
+    "/connect/tacit.toml": "a file",
+    **{
+        f"/connect/{step}": "a step of a setup, which needs a database: test_connect.py"
+        for step in ("people", "limits", "columns", "budget", "apply", "done")
+    },
 }
-"""What is sent for GET and is no page, with why."""
+"""What is sent for GET and is no page, or is opened by another test, with why."""
 
 QUERIES = (
     *("sql", "error", "epsilon", "delta", "population", "find", "text", "after", "done"),
@@ -63,6 +68,7 @@ PAGES = {
     ),
     "/publications": PageOf("ann", "publications", action="weekly"),
     "/assure": PageOf("olga", "assure?population={population}", action="Run the attack"),
+    "/connect": PageOf("olga", "connect", 403, action="Decide"),
     "an error": PageOf("ann", "publications?name=nothing", 404, action="Ask"),
     "another role": PageOf("ann", "decide", 403, action="Ask"),
 }

@@ -439,3 +439,11 @@ def test_calls_of_the_api_count_as_before(small: Server) -> None:
     token = small.token("bob")
     statuses = [small.call("GET", "/v1/status", token).status_code for _ in range(21)]
     assert statuses == [200] * 20 + [429]
+
+
+@pytest.mark.parametrize("name", ["patients/verify", "a/b", "x//", "/", "JaVa\tScRiPt:x//"])
+def test_a_name_with_a_slash_reaches_no_other_route(ann: Visiting, name: str) -> None:
+    """As a path it would be another one: a publication, and what is below it."""
+    shown = ann.get(f"publications?name={quote(name, safe='')}")
+    assert shown.status_code == 404
+    assert "a name with a slash" in shown.text

@@ -173,7 +173,7 @@ def test_an_analyst_asks_shares_repeats_and_wants_more(
 
     choose_question(hand, WIDE)
     expect(quote).to_contain_text("Free")
-    expect(quote).to_contain_text("You paid for this answer.")
+    expect(quote).to_contain_text("You paid for these numbers.")
     hand.press(quote.get_by_role("link", name="Open the answer, free"))
     assert answer.get_by_role("table").inner_text() == numbers
     expect(answer.get_by_text("free: asked before")).to_be_visible()

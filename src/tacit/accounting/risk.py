@@ -13,12 +13,7 @@ from typing import Any
 
 from tacit.accounting.loss_pairs import is_coarse
 from tacit.accounting.pricing import leaves
-from tacit.accounting.trade_off import (
-    TradeOff,
-    curve_of_event,
-    curve_of_loss,
-    curve_of_mu,
-)
+from tacit.accounting.trade_off import TradeOff, curve_of_event, curve_of_loss, curve_of_mu
 from tacit.accounting.trade_off import check_probability as _is_probability
 from tacit.core import Event, Loss, Measure
 from tacit.numeric import ceil_to, exp_bounds, plain, sqrt_bounds

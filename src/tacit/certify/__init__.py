@@ -7,11 +7,7 @@ They are written from the ledger, signed by the installation, and verified offli
 
 from tacit.certify.certificate import Certificate, certificate_of, issue, verify_certificate
 from tacit.certify.hazards import AnchorCheck
-from tacit.certify.population_facts import (
-    PopulationFacts,
-    newest_assumptions,
-    read_population,
-)
+from tacit.certify.population_facts import PopulationFacts, newest_assumptions, read_population
 from tacit.certify.registry import SECTORS, Stated, check_record, record_of, yaml_of
 from tacit.certify.report import Given, report_page
 from tacit.certify.signed_files import AUDIT, CERTIFICATE, SignedPage, Statement

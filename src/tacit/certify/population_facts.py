@@ -11,11 +11,7 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 
 from tacit import core
-from tacit.accounting import (
-    leaves,
-    mu_of_square,
-    mu_square,
-)
+from tacit.accounting import leaves, mu_of_square, mu_square
 from tacit.certify.certificate import event_name, time_text
 from tacit.certify.fact_words import fact_texts
 from tacit.errors import InvalidValue, LedgerBroken

@@ -6,7 +6,7 @@ records it in the ledger.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import date, timedelta
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,20 @@ import click
 from tacit.cli import options
 from tacit.cli.options import show
 from tacit.core import Dataset, DatedEpoch
-from tacit.errors import InvalidValue, UnknownName
+from tacit.errors import InvalidValue
 from tacit.numeric import exact, plain
 from tacit.plan import Span
-from tacit.project import PROVENANCES, ProjectText
+from tacit.project import (
+    PROVENANCES,
+    ProjectText,
+    RowRules,
+    check_known,
+    column_facts,
+    declare_domain,
+    parse_known,
+    protect_dataset,
+    set_budget,
+)
 from tacit.render import spell
 from tacit.session import (
     WHAT,
@@ -62,6 +72,9 @@ NEXT = "Saved to {}. Run `tacit apply` to record it."
 @click.option("--min-people", type=int, help="Least number of people in a cell that is shown.")
 @click.option("--row-key", help="The column that identifies a row of a person.")
 @click.option("--one-row", is_flag=True, help="Each person has one row.")
+@click.option(
+    "--in-place", is_flag=True, help="Serve the table itself, without a validated copy."
+)
 @options.project
 def protect(  # noqa: PLR0913 - one for each option
     *,
@@ -78,77 +91,32 @@ def protect(  # noqa: PLR0913 - one for each option
     min_people: int | None,
     row_key: str | None,
     one_row: bool,
+    in_place: bool,
     project: Path,
 ) -> None:
     """Declare which person each row of DATASET belongs to, and the per-person limits.
 
     Other declarations of DATASET in the project file stay as they are.
     """
-    source, place = project_text_with(project, "datasets", dataset), ("datasets", dataset)
-    before = source.root().value["datasets"][dataset]
     linked = None if link is None else _link(link, unique=unique)
     if unique and linked is None:
         raise InvalidValue("--unique is about the column of --link. Add --link too.")
-    _check_person(dataset, before, unit, linked)
-    _check_columns(
-        dataset,
-        before,
-        {"--unit": unit, "--link": (linked or {}).get("column"), "--row-key": row_key},
+    rules = RowRules(
+        unit=unit,
+        link=linked,
+        max_groups=max_groups,
+        max_rows=max_rows,
+        max_rows_in_all=max_rows_in_all,
+        max_length=max_length,
+        most_rows=most_rows,
+        most_rows_source=most_rows_source,
+        min_people=min_people,
+        row_key=row_key,
+        one_row=one_row,
+        in_place=in_place,
     )
-    for name, number in (("max_groups", max_groups), ("max_rows", max_rows)):
-        if number is None and name not in before:
-            raise InvalidValue(
-                f"{dataset!r} has no {name} yet. Add --{name.replace('_', '-')}, for example "
-                f"`tacit protect {dataset} --max-groups 1 --max-rows 10`."
-            )
-    if unit is not None:
-        source = source.without((*place, "link")).with_value((*place, "unit"), unit)
-    elif linked is not None:
-        source = source.without((*place, "unit")).with_value((*place, "link"), linked)
-    more = {
-        "max_groups": max_groups,
-        "max_rows": max_rows,
-        "max_rows_in_all": max_rows_in_all,
-        "max_length": max_length,
-        "min_people": min_people,
-        "row_key": row_key,
-        "one_row": one_row or None,
-    }
-    for name, value in more.items():
-        source = source if value is None else source.with_value((*place, name), value)
-    if (most_rows is None) != (most_rows_source is None):
-        raise InvalidValue(
-            "Give both or neither of --most-rows and --most-rows-source, the public fact from "
-            "which the number is known."
-        )
-    if most_rows is not None:
-        known = {"rows": most_rows, "source": most_rows_source}
-        source = source.with_value((*place, "most_rows"), known)
-    write(project, source)
-
-
-def _check_person(
-    dataset: str, before: dict[str, Any], unit: str | None, link: dict[str, Any] | None
-) -> None:
-    """Refuse two ways from a row to its person, and none, if the file has none either."""
-    if unit is not None and link is not None:
-        raise InvalidValue("Declare the person of a row by either --unit or --link, not both.")
-    if unit is None and link is None and not {"unit", "link"} & before.keys():
-        raise InvalidValue(
-            f"{dataset!r} does not say yet which person a row belongs to. Add --unit with the "
-            "column that identifies the person, or --link COLUMN=TABLE.COLUMN."
-        )
-
-
-def _check_columns(dataset: str, before: dict[str, Any], named: dict[str, str | None]) -> None:
-    """Refuse an option that names a column that the dataset does not declare."""
-    columns = before.get("columns", {})
-    for option, name in named.items():
-        if name is not None and name not in columns:
-            raise UnknownName(
-                f"{dataset!r} has no column {name!r}, which {option} names; it has "
-                f"{', '.join(columns)}."
-            )
+    source = project_text_with(project, "datasets", dataset)
+    write(project, protect_dataset(source, dataset, rules))
 
 
 @click.command()
@@ -177,15 +145,9 @@ def budget(  # noqa: PLR0913 - one for each option
     project: Path,
 ) -> None:
     """Set the total privacy budget of POPULATION."""
-    source, place = (
-        project_text_with(project, "populations", population),
-        ("populations", population),
-    )
-    new: dict[str, Any] = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
-    before = source.root().part("populations").part(population).value.get("budget")
-    if isinstance(before, dict) and "least" in before:
-        new["least"] = before["least"]  # keep the least price, which is a share of the budget
-    source = source.with_value((*place, "budget"), new)
+    place = ("populations", population)
+    source = project_text_with(project, "populations", population)
+    source = set_budget(source, population, epsilon, delta)
     for each in quota:
         who, _, amount = each.partition("=")
         source = source.with_value((*place, "quotas", who), {"epsilon": amount})
@@ -197,9 +159,7 @@ def budget(  # noqa: PLR0913 - one for each option
 def project_text_with(project: Path, section: str, name: str) -> ProjectText:
     """Read the project file; raise `UnknownName` if ``section`` does not have ``name``."""
     source = ProjectText.at(project)
-    known = source.root().value.get(section, {})
-    if name not in known:
-        raise UnknownName(f"There is no {name!r} in {section}; there are: {', '.join(known)}.")
+    check_known(source, section, name)
     return source
 
 
@@ -404,13 +364,7 @@ def domain(  # noqa: PLR0913 - one for each option
     """
     dataset, _, name = column.partition(".")
     source = project_text_with(project, "datasets", dataset)
-    columns = source.root().value["datasets"][dataset].get("columns", {})
-    if name not in columns:
-        raise UnknownName(f"{dataset!r} has no column {name!r}; it has {', '.join(columns)}.")
-    facts = columns[name] if isinstance(columns[name], dict) else {"kind": columns[name]}
-    # totals were measured with the bounds that the column had
-    old = {"bounds", "keys", "complete", "total_profile"}
-    facts = {key: value for key, value in facts.items() if key not in old}
+    facts = column_facts(source, dataset, name)
     if estimate is None:
         if known is None or known_from is None:
             raise InvalidValue(
@@ -418,7 +372,7 @@ def domain(  # noqa: PLR0913 - one for each option
                 f"{column} 0..100 --source public`, or estimate them for a charge, as in "
                 f"`tacit domain {column} --estimate bounds --epsilon 0.2`."
             )
-        found = _parse_known(known, whole=facts.get("kind") == "integer")
+        found = parse_known(known, whole=facts.get("kind") == "integer")
     else:
         if known is not None or known_from not in {None, "estimated"} or epsilon is None:
             raise InvalidValue(
@@ -430,9 +384,7 @@ def domain(  # noqa: PLR0913 - one for each option
             )
         }
         known_from = "estimated"
-    facts |= found | {"provenance": known_from}
-    facts |= {} if max_total is None else {"max_total": max_total}
-    write(project, source.with_value(("datasets", dataset, "columns", name), facts))
+    write(project, declare_domain(source, dataset, name, found, str(known_from), max_total))
 
 
 def _estimate(  # noqa: PLR0913 - who is charged how much for what
@@ -458,22 +410,6 @@ def _estimate(  # noqa: PLR0913 - who is charged how much for what
         found = estimate.read(answer)
     click.echo(f"Estimated {wanted[-1]}: {', '.join(map(str, found))}")
     return found
-
-
-def _parse_known(text: str, *, whole: bool) -> dict[str, Any]:
-    low, dots, high = text.partition("..")
-    if dots:
-        return {"bounds": [_end(low), _end(high)]}
-    keys = text.split(",")
-    return {"keys": [int(key) for key in keys] if whole else keys}
-
-
-def _end(text: str) -> Any:
-    """Return ``text`` as a date if it is one, and otherwise unchanged, as a number's text."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return text
 
 
 # ------------------------------------------------------------------ epoch

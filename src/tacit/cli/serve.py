@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.errors import UnknownName
+from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
 from tacit.ledger import wall_clock
 from tacit.numeric import exact, plain
@@ -70,6 +70,11 @@ def token() -> None:
     show_default=True,
     help="Days for which the token is valid.",
 )
+@click.option(
+    "--setup",
+    is_flag=True,
+    help="Allow an owner to connect databases over HTTP. The token reaches all that they own.",
+)
 @options.project
 def issue(  # noqa: PLR0913 - one for each option
     *,
@@ -78,19 +83,31 @@ def issue(  # noqa: PLR0913 - one for each option
     datasets: tuple[str, ...],
     most: str | None,
     days: int,
+    setup: bool,
     project: Path,
 ) -> None:
     """Issue a token for WHO. It is printed once; only its hash is stored.
 
     Its datasets are fixed now: it does not reach datasets that are declared later.
     """
+    if setup and (role != Role.OWNER or datasets):
+        raise InvalidValue(
+            "--setup is for owners, and reaches all that they own: give no --dataset."
+        )
     allowance = None if most is None else Allowance(epsilon=exact(most))
-    wanted, until = TokenScope(datasets or None, allowance), wall_clock() + days * DAY_MS
+    wanted, until = (
+        TokenScope(datasets or None, allowance, setup=setup),
+        wall_clock() + days * DAY_MS,
+    )
     with project_and_ledger(project) as (declared, home):
         scope = wanted.fix(declared.catalog)
         allowed = AccessToken(who, role, scope.text, until)
         check_pass(allowed, declared.catalog, home.ledger)
-        if role == Role.OWNER and not owned_by(who, declared.catalog, home.ledger):
+        if (
+            role == Role.OWNER
+            and not setup
+            and not owned_by(who, declared.catalog, home.ledger)
+        ):
             click.echo(
                 f"{who} owns no population: the token reaches nothing until then.", err=True
             )

@@ -28,14 +28,7 @@ from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.sql_dialects import DUCKDB, SPARK
 from tacit.errors import InvalidValue
 from tacit.extras import ENGINES, check_installed, find_plugin, hint, load
-from tacit.project import (
-    PATH,
-    UNKNOWN,
-    AddressRule,
-    Plugins,
-    refuse_password,
-    with_password,
-)
+from tacit.project import PATH, UNKNOWN, AddressRule, Plugins, refuse_password, with_password
 
 COPIES_FILE, COPIES_SCHEMA = "copies.duckdb", "copies"
 MASTERS = ("sc://", "spark://", "local", "yarn", "k8s://")

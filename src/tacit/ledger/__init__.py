@@ -52,12 +52,7 @@ from tacit.ledger.declarations import (
 from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved, Proposed
 from tacit.ledger.entry_words import KINDS, NOT_ADDED, AmountTexts, time_text
 from tacit.ledger.govern import Governing
-from tacit.ledger.history import (
-    USUAL_LIMIT,
-    History,
-    HistoryFilter,
-    HistoryLine,
-)
+from tacit.ledger.history import USUAL_LIMIT, History, HistoryFilter, HistoryLine
 from tacit.ledger.lease import LEASE_MS, SILENCE_SECONDS, LeaseKeeper, LeaseState
 from tacit.ledger.ledger import Ledger, wall_clock
 from tacit.ledger.owner_acts import (
@@ -78,12 +73,7 @@ from tacit.ledger.receipts import find_receipt
 from tacit.ledger.reserve import UNREACHED
 from tacit.ledger.restored import Difference
 from tacit.ledger.sealed_states import ChainWitness
-from tacit.ledger.status_text import (
-    holder_fields,
-    incident_lines,
-    status_fields,
-    stopped_text,
-)
+from tacit.ledger.status_text import holder_fields, incident_lines, status_fields, stopped_text
 from tacit.ledger.unanswered import MEANING
 from tacit.ledger.verify import ChainVerdict
 

@@ -33,14 +33,7 @@ from tacit.ledger.anchored_keys import (
 )
 from tacit.ledger.chain_acts import Restored
 from tacit.ledger.charge import NO_UNITS, RETRIES, Units
-from tacit.ledger.entries import (
-    Act,
-    Decision,
-    Entry,
-    StateSealed,
-    encode_act,
-    follow,
-)
+from tacit.ledger.entries import Act, Decision, Entry, StateSealed, encode_act, follow
 from tacit.store import (
     ANCHOR,
     WHAT_TO_DO,

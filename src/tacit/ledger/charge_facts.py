@@ -12,14 +12,7 @@ from tacit.core import Event, decode_event
 from tacit.errors import InvalidValue, UnknownName
 from tacit.ledger.budget import Status, left_of, status_within
 from tacit.ledger.chain import head_of
-from tacit.ledger.entries import (
-    GENESIS,
-    Charged,
-    Described,
-    Entry,
-    FactsDeclared,
-    decode_act,
-)
+from tacit.ledger.entries import GENESIS, Charged, Described, Entry, FactsDeclared, decode_act
 from tacit.ledger.receipts import joint_entries
 from tacit.ledger.reserve import stored_body
 from tacit.store import Store, Work

@@ -24,13 +24,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from tacit.errors import LedgerBroken
 from tacit.ledger.chain_acts import Checkpointed, Restored
-from tacit.ledger.owner_acts import (
-    ActSigner,
-    Attested,
-    KeySet,
-    SignInsEnded,
-    SignInsTrusted,
-)
+from tacit.ledger.owner_acts import ActSigner, Attested, KeySet, SignInsEnded, SignInsTrusted
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,7 @@ from tacit.ledger import entries as acts
 from tacit.ledger.budget import Status
 from tacit.ledger.chain_acts import Checkpointed, Restored
 from tacit.ledger.charge import Units
-from tacit.ledger.owner_acts import (
-    Attested,
-    KeySet,
-    SignInsEnded,
-    SignInsTrusted,
-    fingerprint,
-)
+from tacit.ledger.owner_acts import Attested, KeySet, SignInsEnded, SignInsTrusted, fingerprint
 from tacit.numeric import exact, plain
 from tacit.render import spell
 

@@ -50,14 +50,7 @@ from tacit.ledger.declarations import (
     epochs_in,
     numbers_in,
 )
-from tacit.ledger.entries import (
-    CapRaised,
-    Decision,
-    Entry,
-    Proposed,
-    QuotaRequested,
-    Signature,
-)
+from tacit.ledger.entries import CapRaised, Decision, Entry, Proposed, QuotaRequested, Signature
 from tacit.ledger.govern import Governing, governing
 from tacit.ledger.group_write import AnswerWriting, ChargeWriting
 from tacit.ledger.history import ALL, History, HistoryFilter, read_history

@@ -18,14 +18,7 @@ from typing import Self
 import numpy as np
 
 from tacit.errors import InvalidValue
-from tacit.local.oracle import (
-    STEP,
-    Odds,
-    Oracle,
-    valid_answers,
-    valid_choices,
-    valid_ratio,
-)
+from tacit.local.oracle import STEP, Odds, Oracle, valid_answers, valid_choices, valid_ratio
 from tacit.mechanisms import Respond
 from tacit.noise import Bernoulli, Integers, UniformBelow
 from tacit.numeric import floor_to, sqrt_bounds

@@ -12,11 +12,7 @@ from tacit.noise.choice import (
     choose,
     choose_each,
 )
-from tacit.noise.gaussian import (
-    LONGEST_REACH,
-    DiscreteGaussian,
-    TruncatedDiscreteGaussian,
-)
+from tacit.noise.gaussian import LONGEST_REACH, DiscreteGaussian, TruncatedDiscreteGaussian
 from tacit.noise.integers import (
     INT64_BITS,
     Integers,

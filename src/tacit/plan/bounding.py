@@ -17,12 +17,7 @@ from tacit.plan import plan as nodes
 from tacit.plan import source as sources
 from tacit.plan import steps as grid_steps
 from tacit.plan.aggregate_tallies import finest, present, read
-from tacit.plan.bounded_plan import (
-    BoundedKey,
-    BoundedPlan,
-    ColumnKey,
-    groups_touched,
-)
+from tacit.plan.bounded_plan import BoundedKey, BoundedPlan, ColumnKey, groups_touched
 from tacit.plan.contribution_limits import groups_of, limits_before_join, limits_of
 from tacit.plan.group_keys import GROUPED, bound_key
 from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
@@ -33,10 +28,7 @@ from tacit.plan.patterns import not_too_many_patterns
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.tally import Reading, Tally, UnitTally
 from tacit.plan.tree_walk import every
-from tacit.plan.type_check import (
-    ColumnScope,
-    scope_of,
-)
+from tacit.plan.type_check import ColumnScope, scope_of
 
 # Aggregates over the rows of one unit --------------------------------------------------------
 

@@ -17,15 +17,7 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from tacit.core import (
-    Catalog,
-    Column,
-    Dataset,
-    Kind,
-    Provenance,
-    TotalProfile,
-    UnitColumn,
-)
+from tacit.core import Catalog, Column, Dataset, Kind, Provenance, TotalProfile, UnitColumn
 from tacit.numeric import Grid
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedPlan, ColumnKey, group_count

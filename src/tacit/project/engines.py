@@ -95,12 +95,14 @@ def plugins_of(entry: TomlEntry) -> Plugins:
 # ------------------------------------------------------------------ secret
 # The place of a secret. The project file names the place, and never contains the secret.
 
-ENVIRONMENT, KEYRING = "env", "keyring"
+ENVIRONMENT, KEYRING, SECRET_FILE = "env", "keyring", "file"
+SECRETS = ".tacit/secrets"
+"""The folder of secrets in files, next to the project file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretPlace:
-    """A variable of the environment, or a service and a name in the system's keyring.
+    """A variable of the environment, a name in the system's keyring, or a file in `SECRETS`.
 
     Example:
         >>> print(SecretPlace("keyring", ("clinic", "tacit")))
@@ -115,16 +117,19 @@ class SecretPlace:
 
 
 def secret_place(entry: TomlEntry) -> SecretPlace:
-    """Read the place of a secret: ``"env:PGPASSWORD"`` or ``"keyring:service/name"``."""
+    """Read the place of a secret, such as ``"env:PGPASSWORD"`` or ``"file:name"``."""
     keeper, _, rest = entry.text().partition(":")
     service, _, name = rest.partition("/")
     if keeper == ENVIRONMENT and rest.isidentifier():
         return SecretPlace(keeper, (rest,))
     if keeper == KEYRING and service.strip() and name.strip():
         return SecretPlace(keeper, (service, name))
+    if keeper == SECRET_FILE and NAME.fullmatch(rest):
+        return SecretPlace(keeper, (rest,))
     raise entry.project_error(
         'Name the place of the secret, not the secret itself: password = "env:PGPASSWORD" '
-        'for a variable, or "keyring:service/name" for the system\'s keyring.'
+        'for a variable, "keyring:service/name" for the system\'s keyring, or "file:name" '
+        f"for a file in {SECRETS}."
     )
 
 
@@ -255,42 +260,63 @@ def draft(
         "# This file declares who is protected and what may be asked. All of it is public.",
         "# It has no effect until an owner has recorded it: tacit apply",
         "",
+        *engine_lines(engine, rule),
+        "",
+        *population_lines(population, owner),
+        "",
+        *DRAFT,
+        "",
+        *(DELAYED if rule.fixed_plans else AT_A_DEADLINE),
+    ]
+    for table, columns, unused in found:
+        lines += ["", *dataset_lines(engine.name, population, (table, columns, unused))]
+    return "\n".join(lines) + "\n"
+
+
+def engine_lines(engine: EngineAddress, rule: AddressRule) -> list[str]:
+    """Return the section of an engine, without its secret."""
+    lines = [
         f"[engines.{_key(engine.name)}]",
         f"kind = {_text(engine.kind)}",
         f"{rule.field} = {_text(engine.address)}",
     ]
     if engine.password is not None:
         lines.append(f"password = {_text(str(engine.password))}")
-    lines += [
-        "",
+    return lines
+
+
+def population_lines(population: str, owner: str) -> list[str]:
+    """Return the section of a population, whose budget its owner must still set."""
+    return [
         f"[populations.{_key(population)}]",
         'unit = "person"  # the privacy unit: all rows of one person are protected together',
         f"owners = [{_text(owner)}]",
-        f"# budget: tacit budget {population} --epsilon 3 --delta 1e-6",
+        f"# budget: tacit budget {_key(population)} --epsilon 3 --delta 1e-6",
     ]
-    lines += ["", *DRAFT]
-    lines += ["", *(DELAYED if rule.fixed_plans else AT_A_DEADLINE)]
-    for table, columns, unused in found:
-        lines += ["", *_dataset(engine.name, population, table, columns)]
-        lines += [_left_out(name, stored) for name, stored in unused]
-    return "\n".join(lines) + "\n"
 
 
-def _dataset(
-    engine: str, population: str, table: tuple[str, ...], columns: tuple[Column, ...]
+def dataset_lines(
+    engine: str, population: str, found: Found, name: str | None = None
 ) -> list[str]:
-    name = table[-1]
+    """Return the sections of a table, whose unit its owner must still declare.
+
+    Guarantee: whatever its names contain, they are values of this table, and no other section.
+    """
+    table, columns, unused = found
+    name = table[-1] if name is None else name
+    shown = _key(name)  # a name may contain line breaks
     return [
-        f"[datasets.{_key(name)}]",
+        f"[datasets.{shown}]",
         f"population = {_text(population)}",
         f"engine = {_text(engine)}",
-        *([f"table = {_text('.'.join(table))}"] if len(table) > 1 else []),
+        *([f"table = {_text('.'.join(table))}"] if table != (name,) else []),
         'epoch = "1"  # change it when the data has changed',
-        f"# the unit: tacit protect {name} --unit COLUMN, or --link COLUMN=TABLE.COLUMN",
+        f"# the unit: tacit protect {shown} --unit COLUMN, or --link COLUMN=TABLE.COLUMN",
         "",
-        f"[datasets.{_key(name)}.columns]",
-        f"# public bounds or keys: tacit domain {name}.COLUMN 0..100 --source public",
+        f"[datasets.{shown}.columns]",
+        f"# public bounds or keys: tacit domain {shown}.COLUMN 0..100 --source public",
         *(_column(column) for column in columns),
+        *(_left_out(name, stored) for name, stored in unused),
     ]
 
 

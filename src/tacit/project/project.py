@@ -1,5 +1,6 @@
 """The project file as one value: catalogue, engines, populations and server settings."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from ipaddress import ip_address
@@ -46,6 +47,9 @@ far more is a number that the operating system does not take."""
 
 MOST_REQUESTS = 1_000_000
 """The largest number of questions or connections at a time that can be allowed."""
+
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:]+")
+"""A name or an address of one host, without anything that a driver would read in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,19 @@ NUMBERS = tuple(field.name for field in fields(RequestLimits))
 
 
 @dataclass(frozen=True, slots=True)
+class SetupSettings:
+    """The settings of the first setup over HTTP, which the operator writes.
+
+    ``allow`` are the hosts and ports of databases that may be connected, as literal texts:
+    nothing else is ever connected to. ``owners`` are the principals who may do so when they
+    sign in at the identity provider.
+    """
+
+    allow: tuple[tuple[str, int], ...]
+    owners: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Serving:
     """The limits of each client and of each worker process, which never depend on the data.
 
@@ -125,6 +142,8 @@ class Serving:
     console: ConsoleSettings = field(default_factory=ConsoleSettings)
     limits: RequestLimits = field(default_factory=RequestLimits)
     """The most questions and connections at a time."""
+    setup: SetupSettings | None = None
+    """The databases that owners may connect over HTTP; None if they may not."""
 
     @property
     def places(self) -> int:
@@ -143,7 +162,16 @@ USUAL = Serving()
 
 def serving_of(entry: TomlEntry) -> Serving:
     """Read the section ``[server]``."""
-    others = ("deadline", "oidc", "on_failure", "notify", "time", "operators", "limits")
+    others = (
+        "deadline",
+        "oidc",
+        "on_failure",
+        "notify",
+        "time",
+        "operators",
+        "limits",
+        "setup",
+    )
     parts = entry.fields(*LARGEST_LIMITS, *others, BEYOND, "console")
     limits = _whole_numbers(parts, LARGEST_LIMITS)
     time = _time(parts, limits.get("seconds", USUAL.seconds))
@@ -166,6 +194,7 @@ def serving_of(entry: TomlEntry) -> Serving:
         time=time,
         operators=_operators(parts),
         limits=RequestLimits(**_whole_numbers(requests, dict.fromkeys(NUMBERS, MOST_REQUESTS))),
+        setup=_setup(parts["setup"]) if "setup" in parts else None,
     )
 
 
@@ -204,6 +233,21 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:  # a name, which may mean any address
         return False
+
+
+def _setup(entry: TomlEntry) -> SetupSettings:
+    parts = entry.fields("allow", "owners")
+    allow = tuple(
+        _address(TomlEntry(each.value, (*entry.path, "allow")))
+        for each in entry.part("allow").items('["127.0.0.1:5432"]')
+    )
+    for host, port in allow:
+        if not HOST.fullmatch(host) or not port:
+            raise parts["allow"].project_error(
+                'Name each database by one host and its port: allow = ["db.internal:5432"].'
+            )
+    owners = parts["owners"].items('["olga"]') if "owners" in parts else []
+    return SetupSettings(allow, tuple(owner.text() for owner in owners))
 
 
 def _address(entry: TomlEntry) -> tuple[str, int]:

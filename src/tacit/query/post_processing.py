@@ -14,11 +14,7 @@ from typing import Any
 
 from tacit.core import Release, ReleasedColumn
 from tacit.errors import InvalidValue
-from tacit.plan import (
-    Post,
-    TotalReading,
-    every,
-)
+from tacit.plan import Post, TotalReading, every
 from tacit.plan import expression as expr
 from tacit.query.interval_value import IntervalValue, apply_function
 from tacit.query.intervals import CONFIDENCE, MOST_ROWS

@@ -66,18 +66,13 @@ from tacit.server.routes import (
     owners,
     publications,
     questions,
+    setup,
     stored_answers,
 )
+from tacit.server.setup_drafts import SetupDrafts
 from tacit.server.time_alarm import watch_times
 from tacit.server.turns import InTurn
-from tacit.session import (
-    Curator,
-    KnownExamples,
-    Reloader,
-    alarm,
-    open_for_serving,
-    signing_key,
-)
+from tacit.session import Curator, KnownExamples, Reloader, alarm, open_for_serving, signing_key
 from tacit.store import SigningKey
 
 ROUTERS = (
@@ -91,6 +86,7 @@ ROUTERS = (
     oversight.router,
     attacks.router,
     publications.router,
+    setup.router,
 )
 CONSOLE = "/console"
 HANDLED = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
@@ -129,9 +125,10 @@ def make_app(
 
     lanes, readiness = Lanes(), Readiness(current, log=log, notify=tell_owners)
     people = None if serving.oidc is None else OidcIdentity(serving.oidc, clock, log=log)
-    places = {name: len(pool) for name, pool in curator.pools.items()}
     leave_one = serving.time is not None and serving.time.kind != OPEN
-    paid = PaidAnswers(lanes, serving.limits, places, leave_one=leave_one)
+    paid = PaidAnswers(
+        lanes, serving.limits, current.places(), leave_one=leave_one, places_now=current.places
+    )
     traffic = RequestMetrics()
     metrics = OperatorMetrics(traffic, paid.queue, times)
     operators = OperatorsListener(serving.operators, operators_app(metrics.text, readiness))
@@ -168,7 +165,8 @@ def make_app(
     app.state.paid = paid
     app.state.readiness = readiness
     app.state.clock = clock
-    app.state.gate = Gate(current, clock, people)
+    app.state.setup = None  # `serve` allows it
+    app.state.gate = Gate(current, clock, people, serving.setup)
     app.state.rate = Rate(serving.requests_per_minute)
     app.state.traffic = traffic
     app.state.operators = operators
@@ -261,6 +259,8 @@ def serve(
     curator, serving = open_for_serving(project, environment, _print_progress)
     reload = Reloader(project, environment)
     app = make_app(curator, serving, reload=reload, environment=environment)
+    if serving.setup is not None:
+        app.state.setup = SetupDrafts(project, serving.setup, environment)
     if serving.oidc is not None:
         app.state.installation = _installation_key(project.parent)
     log = BackgroundLog(_write)

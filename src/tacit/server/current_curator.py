@@ -93,6 +93,10 @@ class Current:
                 self._in_use[id(curator.engines)] -= 1
             self._close_idle()
 
+    def places(self) -> dict[str, int]:
+        """Return the number of worker processes of each engine at present."""
+        return {name: len(pool) for name, pool in self._curator.pools.items()}
+
     def start(self) -> None:
         """Start the thread that polls the declarations."""
         if self._reload is not stays:

@@ -19,7 +19,7 @@ from joserfc.jwt import JWTClaimsRegistry, decode
 
 from tacit.errors import NotPermitted
 from tacit.ledger import sign_in_of
-from tacit.project import Issuer
+from tacit.project import Issuer, SetupSettings
 from tacit.server.current_curator import Current
 from tacit.server.grants import SignedIn, read_claims
 from tacit.server.identity_keys import IdentityKeys, Log
@@ -144,6 +144,8 @@ class Caller:
     scope: TokenScope
     sign_in: str = ""
     """The issuer and a hash of the token of an identity provider; empty for our own tokens."""
+    may_set_up: bool = False
+    """Whether the caller is an owner who may set up populations."""
 
     @property
     def account(self) -> str:
@@ -193,8 +195,13 @@ class Gate:
     """Authentication of callers by their tokens."""
 
     def __init__(
-        self, current: Current, clock: Callable[[], int], people: OidcIdentity | None = None
+        self,
+        current: Current,
+        clock: Callable[[], int],
+        people: OidcIdentity | None = None,
+        setup: SetupSettings | None = None,
     ) -> None:
+        self._setup_owners = frozenset() if setup is None else frozenset(setup.owners)
         self._current = current
         self._tokens = Tokens(current.curator.home.store)
         self._clock = clock
@@ -252,8 +259,10 @@ class Gate:
 
     def _limit_owner(self, caller: Caller) -> Caller:
         """Return the caller; the scope of an owner is limited to the datasets that they own."""
-        if caller.role is not Role.OWNER:
-            return caller
+        if caller.role is not Role.OWNER:  # the right to set up means nothing in other roles
+            return replace(caller, scope=replace(caller.scope, setup=False))
+        signed_in = bool(caller.sign_in) and caller.principal in self._setup_owners
+        may_set_up = caller.scope.setup or signed_in
         curator = self._current.curator
         ledger, reached = curator.home.ledger, caller.scope.of_catalog(curator.catalog)
         owned = {
@@ -262,5 +271,5 @@ class Gate:
             if caller.principal in ledger.owners(people.name)
         }
         names = tuple(each.name for each in reached.datasets if each.population in owned)
-        scope = replace(caller.scope, datasets=names, populations=None)
-        return replace(caller, scope=scope.fix(curator.catalog))
+        scope = replace(caller.scope, datasets=names, populations=None, setup=False)
+        return replace(caller, scope=scope.fix(curator.catalog), may_set_up=may_set_up)

@@ -34,7 +34,8 @@ class PaidAnswers:
     """The path of paid questions through the queue, the workers and the store.
 
     ``places`` are the numbers of worker processes, by the names of their engines. With
-    ``leave_one``, no caller has all places of an engine.
+    ``leave_one``, no caller has all places of an engine. ``places_now`` returns the numbers of
+    the engines that a server has at present: owners may have connected another one.
     """
 
     def __init__(
@@ -44,9 +45,11 @@ class PaidAnswers:
         places: Mapping[str, int],
         *,
         leave_one: bool = False,
+        places_now: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._lanes = lanes
         self.queue = QuestionQueue(limits, places, leave_one=leave_one)
+        self._places_now = places_now
         self._asked = Flights()
         """Questions by principal and release key: each principal waits once for an answer."""
         self._running = Flights()
@@ -122,6 +125,8 @@ class PaidAnswers:
         all questions of the other. The one who comes second gives the place back.
         """
         key = request.paid.key
+        if request.paid.engine not in self.queue.engines:
+            self.queue.follow(self._places_now())
         async with self.queue.places(request.paid.engine).take(request.who):
             if key not in self._running:
                 with self._running.lead(key):

@@ -42,10 +42,8 @@ class QuestionQueue:
         self, limits: RequestLimits, places: Mapping[str, int], *, leave_one: bool = False
     ) -> None:
         self._limits = limits
-        self._places = {
-            name: Places(count, max(1, count - 1) if leave_one else None)
-            for name, count in places.items()
-        }
+        self._leave_one = leave_one
+        self._places = {name: self._new(count) for name, count in places.items()}
         self._inside = 0
         self._of_principal: Counter[str] = Counter()
         self._of_population: Counter[str] = Counter()
@@ -86,6 +84,15 @@ class QuestionQueue:
     def places(self, engine: str) -> Places:
         """Return the places of the engine with this name."""
         return self._places.setdefault(engine, Places(HERE))
+
+    def follow(self, places: Mapping[str, int]) -> None:
+        """Have places for engines that a server did not have when it started."""
+        for name, count in places.items():
+            if name not in self._places:
+                self._places[name] = self._new(count)
+
+    def _new(self, count: int) -> Places:
+        return Places(count, max(1, count - 1) if self._leave_one else None)
 
 
 @contextmanager

@@ -59,6 +59,12 @@ class TokenScope:
     people, and the token does not reach it. It is None in tokens of earlier versions, which
     hold names only.
     """
+    setup: bool = False
+    """Whether an owner with this scope may set up populations over HTTP.
+
+    Only the command line gives this right. Such a scope is not fixed: it reaches every
+    population that its owner owns now, so that they can go on with one that they set up.
+    """
 
     @property
     def text(self) -> str:
@@ -70,6 +76,8 @@ class TokenScope:
         stored: dict[str, Any] = {"datasets": self.datasets, "most": most}
         if self.populations is not None:
             stored["populations"] = self.populations
+        if self.setup:
+            stored["setup"] = True
         return json.dumps(stored)
 
     @classmethod
@@ -84,6 +92,7 @@ class TokenScope:
             None if names is None else tuple(names),
             most,
             None if people is None else tuple(people),
+            stored.get("setup") is True,
         )
 
     def fix(self, catalog: Catalog) -> "TokenScope":
@@ -103,7 +112,7 @@ class TokenScope:
         A dataset may have been removed since the token was issued, or be another one.
         """
         people = {each.name: each.population for each in catalog.datasets}
-        if self.datasets is None:
+        if self.datasets is None or self.setup:
             return tuple(people)
         if self.populations is None:
             return tuple(name for name in self.datasets if name in people)
@@ -117,7 +126,7 @@ class TokenScope:
 
     def of_catalog(self, catalog: Catalog) -> Catalog:
         """Return the datasets of ``catalog`` in this scope, and those that they link to."""
-        if self.datasets is None:
+        if self.datasets is None or self.setup:
             return catalog
         found = self.names_in(catalog)
         paths = {each.name for name in found for each in catalog.path_to_unit(name)}

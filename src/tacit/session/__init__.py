@@ -20,6 +20,7 @@ from tacit.session.epochs import EpochMove, dated_epochs_of, epoch_name
 from tacit.session.error_curve import ErrorCurve
 from tacit.session.estimate import WHAT, LimitsEstimate
 from tacit.session.examples import Example, KnownExamples
+from tacit.session.found_tables import DatabasePlace
 from tacit.session.ledger_files import export_ledger, restore_ledger
 from tacit.session.open import open_session
 from tacit.session.oversight import (
@@ -46,6 +47,7 @@ from tacit.session.question_steps import PaidQuestion, Stage, paid_fit, paid_que
 from tacit.session.restore import begin_anchors, charge_difference
 from tacit.session.served_time import engines_with_fixed_plans
 from tacit.session.session import Session
+from tacit.session.setup import SetupDraft, apply_draft, connect_database, plan_draft
 from tacit.session.workers import alarm
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "Change",
     "CheckedDocument",
     "Curator",
+    "DatabasePlace",
     "EpochMove",
     "ErrorCurve",
     "Example",
@@ -66,10 +69,12 @@ __all__ = [
     "Question",
     "Reloader",
     "Session",
+    "SetupDraft",
     "Spending",
     "Stage",
     "WantedError",
     "alarm",
+    "apply_draft",
     "apply_project",
     "audit_in",
     "audits_in",
@@ -79,6 +84,7 @@ __all__ = [
     "certify",
     "charge_difference",
     "check_document",
+    "connect_database",
     "datasets_without_profile",
     "dated_epochs_of",
     "engines_with_fixed_plans",
@@ -93,6 +99,7 @@ __all__ = [
     "open_session",
     "paid_fit",
     "paid_question",
+    "plan_draft",
     "planned_changes",
     "project_and_ledger",
     "quota_of",

@@ -26,14 +26,7 @@ from tacit.ledger import (
 from tacit.ledger import StoredRelease as Stored
 from tacit.ml.registry import Model, learn_from, model_of, refusing, spec_of
 from tacit.numeric import exact
-from tacit.plan import (
-    Plan,
-    Relation,
-    Scan,
-    least_people,
-    source_of,
-    training_of,
-)
+from tacit.plan import Plan, Relation, Scan, least_people, source_of, training_of
 from tacit.project import DELAY, epoch_fact
 from tacit.query import (
     FinerQuestion,

@@ -172,7 +172,9 @@ class LedgerFolder:
         else:
             key = SealingKey.from_file(private_folder(folder) / "key")
             mark = HeadMark(folder / MARK)
-        store = open_store(address_with_secret(project.store, STORE, environment))
+        store = open_store(
+            address_with_secret(project.store, STORE, environment, folder.parent)
+        )
         found = cls._open(store, key, mark, place, checked=checked)
         return replace(found, private_folder=folder)
 

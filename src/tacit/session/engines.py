@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tacit.engines import CheckedEngine, EngineSpec, OpenRequest, path_in
-from tacit.engines.registry import (
-    NO_PLUGINS,
-    address_rule,
-    address_rule_unloaded,
-    engine_spec,
-)
+from tacit.engines.registry import NO_PLUGINS, address_rule, address_rule_unloaded, engine_spec
 from tacit.errors import InvalidValue
 from tacit.extras import check_installed, load
 from tacit.ml.registry import load_estimators
 from tacit.project import (
     ENVIRONMENT,
+    SECRET_FILE,
+    SECRETS,
     AddressRule,
     EngineAddress,
     Plugins,
@@ -32,12 +29,26 @@ from tacit.project import (
 from tacit.project import project_of as project_of_with
 from tacit.project import read_project as read_with_rules
 
+HERE = Path()
+"""The present folder, which is that of a project file without another one."""
 
-def secret_of(place: SecretPlace, engine: str, environment: Mapping[str, str]) -> str:
-    """Return the secret of ``engine``; if it is missing, the error says how to store it."""
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+OTHERS = 0o077
+"""The rights of other users."""
+
+
+def secret_of(
+    place: SecretPlace, engine: str, environment: Mapping[str, str], folder: Path = HERE
+) -> str:
+    """Return the secret of ``engine``; if it is missing, the error says how to store it.
+
+    ``folder`` is that of the project file, in which secrets in files are.
+    """
     if place.keeper == ENVIRONMENT:
         (variable,) = place.path
         return variable_value(variable, f"The engine {engine!r}", environment)
+    if place.keeper == SECRET_FILE:
+        return read_secret(folder / SECRETS / place.path[0], engine)
     service, name = place.path
     found = _keyring_secret(load("keyring", extra="keyring"), service, name)
     if found is None:
@@ -56,6 +67,29 @@ def variable_value(variable: str, needed_by: str, environment: Mapping[str, str]
             f"export {variable}=…"
         )
     return environment[variable]
+
+
+def read_secret(file: Path, engine: str) -> str:
+    """Return the secret in a file, without the end of its line.
+
+    A file that other users may read is refused, and so is a link to another place.
+    """
+    try:
+        with os.fdopen(os.open(file, os.O_RDONLY | NO_LINKS), encoding="utf-8") as opened:
+            is_private = not os.fstat(opened.fileno()).st_mode & OTHERS
+            secret = opened.read().removesuffix("\n")
+    except (OSError, UnicodeDecodeError):
+        refusal = InvalidValue(
+            f"The engine {engine!r} needs the secret in {SECRETS}/{file.name}, which cannot be "
+            "read. Write it there, into a file that only you can read."
+        )
+    else:
+        if is_private:
+            return secret
+        refusal = InvalidValue(
+            f"Other users may read {SECRETS}/{file.name}. Run: chmod 600 {SECRETS}/{file.name}"
+        )
+    raise refusal
 
 
 def _keyring_secret(keyring: Any, service: str, name: str) -> str | None:
@@ -97,7 +131,11 @@ def open_engine(  # noqa: PLR0913 - an address, and the tables and columns to re
     spec = engine_spec(address.kind, plugins)
     request = OpenRequest(
         address.name,
-        path_in(folder, spec.address, address_with_secret(address, spec.address, environment)),
+        path_in(
+            folder,
+            spec.address,
+            address_with_secret(address, spec.address, environment, folder),
+        ),
         tuple(tables),
         {name: str(folder / name) for name in copies},
         None if columns is None else tuple(columns),
@@ -143,13 +181,16 @@ def columns_read(project: Project, engine: str) -> tuple[str, ...]:
 
 
 def address_with_secret(
-    address: EngineAddress, rule: AddressRule, environment: Mapping[str, str]
+    address: EngineAddress,
+    rule: AddressRule,
+    environment: Mapping[str, str],
+    folder: Path = HERE,
 ) -> str:
     """Return the address with its password, which only the driver may see."""
     if address.password is None:
         return address.address
     return rule.with_secret(
-        address.address, secret_of(address.password, address.name, environment)
+        address.address, secret_of(address.password, address.name, environment, folder)
     )
 
 

@@ -34,13 +34,7 @@ from tacit.query import Quote
 from tacit.session.ask import refuse_long_delay, reprice_question, request_for
 from tacit.session.curator import Curator
 from tacit.session.policy_version import policy_of, tables_of
-from tacit.session.question import (
-    Preview,
-    Question,
-    WantedError,
-    least_loss,
-    shown_errors,
-)
+from tacit.session.question import Preview, Question, WantedError, least_loss, shown_errors
 
 A_DECADE = 12
 """Number of points between a loss and ten times as much."""

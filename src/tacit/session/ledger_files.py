@@ -74,7 +74,7 @@ def restore_ledger(
         return _restore_folder(backup, into or file.parent / FOLDER, key)
     own = file.parent / FOLDER / KEY
     sealing = _key_of_project(key, own, environment)
-    store = open_store(address_with_secret(project.store, STORE, environment))
+    store = open_store(address_with_secret(project.store, STORE, environment, file.parent))
     try:
         books = restore_backup(store, backup, sealing)
     finally:

@@ -305,7 +305,7 @@ def writing(  # noqa: PLR0913, PLR0917 - a copy, its place, and who makes it
     """
     if spec.owner is None:
         raise _no_copies(spec.kind)
-    address = address_with_secret(copied.engine, spec.address, environment)
+    address = address_with_secret(copied.engine, spec.address, environment, folder)
     request = OwnerRequest(
         path_in(folder, spec.address, address),
         writer,

@@ -309,7 +309,8 @@ class Reloader:
     If the new project cannot be loaded, or differs from the ledger about some populations,
     questions about these populations are refused, and all others are answered. Loading is
     tried again whenever the project file or a declaration changes, and on every call while an
-    engine cannot be reached. The curator states the reason to operators and owners.
+    engine cannot be reached. A population that was added is served from then on. The curator
+    states the reason to operators and owners.
 
     A copy that was made again has new tables, and the old tables will be dropped. The server
     reads the new tables as soon as the project file names them.
@@ -321,6 +322,8 @@ class Reloader:
         self._tried: tuple[object, ...] = ()
         self._seen: bytes | None = None
         """The digest of the project file when its copies were last compared."""
+        self._known: tuple[object, ...] = ()
+        """The file and the ledger when their populations were last compared."""
 
     def __call__(self, curator: Curator) -> Curator:
         """Return the curator to use now: the given one, unless something has changed."""
@@ -329,14 +332,15 @@ class Reloader:
         found = (self._file_digest(), ledger.numbers())
         again = bool(ledger.refused_populations()) and found != self._tried
         copied = self._has_new_copies(curator)
-        if not moved and not again and not copied:
+        added = self._has_new_populations(curator, found)
+        if not moved and not again and not copied and not added:
             return curator
         self._tried = found
         try:
             return open_for_serving(self._file, self._environment, home=curator.home)[0]
         except Exception as error:  # noqa: BLE001 - a driver or a plug-in may raise any
             if isinstance(error, errors.EngineUnreachable):
-                self._tried, self._seen = (), None
+                self._tried, self._seen, self._known = (), None, ()
             return self._without(curator, moved | ledger.refused_populations(), error)
 
     def _without(self, curator: Curator, names: frozenset[str], error: Exception) -> Curator:
@@ -363,6 +367,20 @@ class Reloader:
             each.copy is not None and each.name in read and each.copy != read[each.name]
             for each in said
         )
+
+    def _has_new_populations(self, curator: Curator, found: tuple[object, ...]) -> bool:
+        """Return whether the file and the ledger have a population that is not served yet.
+
+        A population that the ledger does not have yet is not loaded: its owner must apply it.
+        """
+        if found == self._known:
+            return False
+        self._known = found
+        try:
+            said = {each.name for each in read_project(self._file).catalog.populations}
+        except (errors.TacitError, OSError):
+            return False
+        return bool(said.intersection(curator.home.ledger.numbers()) - set(_names(curator)))
 
     def _file_digest(self) -> bytes:
         """Return a hash of the project file; time and length do not show every change."""

@@ -26,14 +26,7 @@ from tacit.engines.registry import engine_spec
 from tacit.errors import InvalidValue
 from tacit.ledger import wall_clock
 from tacit.ml.registry import MODELS, NO_PLUGINS, load_estimators, model_of
-from tacit.project import (
-    ENVIRONMENT,
-    OPEN,
-    EngineAddress,
-    Plugins,
-    Project,
-    SecretPlace,
-)
+from tacit.project import ENVIRONMENT, OPEN, EngineAddress, Plugins, Project, SecretPlace
 from tacit.query import (
     FAILED,
     LATE,
@@ -51,7 +44,7 @@ from tacit.query import (
     time_in,
     work_of,
 )
-from tacit.session.engines import columns_read, open_engine, secret_of, spec_of
+from tacit.session.engines import HERE, columns_read, open_engine, secret_of, spec_of
 from tacit.sql import parse
 
 QUESTIONS = (
@@ -142,7 +135,7 @@ def pools_of(
     most = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
     reads = partial(read_work, plugins=dict(project.plugins))
     for named in project.engines:
-        address, within = confinement_of(named, specs[named.name], environment)
+        address, within = confinement_of(named, specs[named.name], environment, folder)
         allowed = replace(most, within=within)
         here = [t for t in project.catalog.tables if t.location.engine == address.name]
         tables = tuple(table.location.table[-1] for table in here)
@@ -166,7 +159,10 @@ def pools_of(
 
 
 def confinement_of(
-    address: EngineAddress, spec: EngineSpec, environment: Mapping[str, str]
+    address: EngineAddress,
+    spec: EngineSpec,
+    environment: Mapping[str, str],
+    folder: Path = HERE,
 ) -> tuple[EngineAddress, Confinement]:
     """Return the address of an engine for a worker, and the confinement of that worker.
 
@@ -181,7 +177,7 @@ def confinement_of(
     if address.password is not None:
         for name in DEFAULT_PASSWORDS:
             kept.pop(name, None)
-        kept[PASSWORD] = secret_of(address.password, address.name, environment)
+        kept[PASSWORD] = secret_of(address.password, address.name, environment, folder)
         address = replace(address, password=SecretPlace(ENVIRONMENT, (PASSWORD,)))
     return address, Confinement(environment=kept)
 

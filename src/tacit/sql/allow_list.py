@@ -11,12 +11,7 @@ from sqlglot import exp
 
 from tacit.errors import InvalidValue
 from tacit.plan import DatePartName, Span
-from tacit.sql.advice import (
-    LONGEST_NAME,
-    refusal_of_argument,
-    refusal_of_call,
-    refusal_of_node,
-)
+from tacit.sql.advice import LONGEST_NAME, refusal_of_argument, refusal_of_call, refusal_of_node
 
 # Dates ---------------------------------------------------------------------------------------
 

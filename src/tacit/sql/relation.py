@@ -12,14 +12,7 @@ from sqlglot import exp
 
 from tacit.core import Catalog, PublicTable
 from tacit.errors import InvalidValue
-from tacit.plan import (
-    LARGEST_PART,
-    Expression,
-    Field,
-    equation,
-    not_too_large,
-    same_person,
-)
+from tacit.plan import LARGEST_PART, Expression, Field, equation, not_too_large, same_person
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.sql.advice import refusal_of_join

@@ -16,12 +16,7 @@ from tacit.store.continuity import (
     remember,
 )
 from tacit.store.key_files import SigningKey, is_signed
-from tacit.store.own_questions import (
-    GivenAnswer,
-    GivenAnswers,
-    SavedQuestion,
-    SavedQuestions,
-)
+from tacit.store.own_questions import GivenAnswer, GivenAnswers, SavedQuestion, SavedQuestions
 from tacit.store.sealed_state import NO_STATE, VARIABLE, SealingKey, State, States, Witnessed
 from tacit.store.store import Store, migrate
 from tacit.store.tokens import PREFIX, AccessToken, Tokens, hash_of

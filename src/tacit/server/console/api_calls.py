@@ -23,6 +23,16 @@ CALLS_OF_PAGE = 12
 
 TOO_MANY = 429
 
+SLASHED = {
+    "error": {
+        "code": "not_found",
+        "message": "There is nothing with this name over HTTP: a name with a slash cannot be a "
+        "part of an address.",
+        "next": "Ask an owner for another name, or use the command line.",
+    }
+}
+"""The answer for a name with a slash: it would be two parts of a path, and another route."""
+
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
@@ -80,6 +90,8 @@ async def call_api(  # noqa: PLR0913 - an HTTP request has so many parts
     request for the limit of requests, however many calls it needs, up to `CALLS_OF_PAGE`. An
     error of the server itself is an answer too.
     """
+    if "%2f" in path.lower():
+        return ApiAnswer(404, {}, json.dumps(SLASHED).encode())
     content = b"" if body is None else json.dumps(body).encode()
     sent = {"accept": "application/json", "authorization": f"Bearer {token}"}
     sent |= {"content-length": str(len(content)), "host": "console"}

@@ -45,6 +45,8 @@ class SignIn:
     rotated: float
     account: str = ""
     """The account for which visits are counted: a token for other tables counts apart."""
+    may_set_up: bool = False
+    """Whether the visitor may connect a database."""
     confirmed: float | None = None
     """When the browser first sent its newest id; None before that."""
     csrf: str = field(default_factory=random_text, repr=False)
@@ -82,10 +84,19 @@ class SignIns:
     def __len__(self) -> int:
         return self._count
 
-    def begin(self, token: str, principal: str, role: str, account: str = "") -> str:
+    def begin(
+        self,
+        token: str,
+        principal: str,
+        role: str,
+        account: str = "",
+        *,
+        may_set_up: bool = False,
+    ) -> str:
         """Return the id of a new visit, for its cookie."""
         now, id_ = self._clock(), random_text()
-        visit = SignIn(token, principal, role, now, now, now, account or f"{role} {principal}")
+        account = account or f"{role} {principal}"
+        visit = SignIn(token, principal, role, now, now, now, account, may_set_up)
         with self._lock:
             own = self._of.get(visit.account, [])
             if len(own) >= MOST_OF_ACCOUNT:

@@ -45,6 +45,9 @@ SCREENS = (
 )
 """The screens in the order of the navigation, and the roles that they are for."""
 
+CONNECT = ("connect", "Connect")
+"""The screen of those who may connect a database."""
+
 LONGEST_TEXT = 10_000
 BIDIRECTIONAL = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 """Marks that change the order of the text around them."""
@@ -150,10 +153,13 @@ class Templates:
         nonce = random_text()
         sign_in = context.pop("sign_in", None)
         role = "" if sign_in is None else sign_in.role
+        screens = [(at, name) for at, name, roles in SCREENS if role in roles]
+        if sign_in is not None and sign_in.may_set_up:
+            screens.append(CONNECT)
         text = self._pages.get_template(template).render(
             nonce=nonce,
             sign_in=sign_in,
-            screens=[(at, name) for at, name, roles in SCREENS if role in roles],
+            screens=screens,
             **{"screen": "", "budgets": [], **context},
         )
         headers = HEADERS | {"Content-Security-Policy": POLICY.format(nonce=nonce)}

@@ -61,12 +61,16 @@ def _status_json(
 
 @router.get("/v1/me", **open_to(*Role))
 async def me(caller: Calling) -> dict[str, Any]:
-    """Return who the caller is: the principal, the role and the scope of the token."""
+    """Return who the caller is: the principal, the role and the scope of the token.
+
+    `may_set_up` says whether the caller may set up populations (`/v1/setup`).
+    """
     scope = caller.scope
     return {
         "principal": caller.principal,
         "role": caller.role.value,
         "datasets": None if scope.datasets is None else list(scope.datasets),
+        "may_set_up": caller.may_set_up,
     }
 
 

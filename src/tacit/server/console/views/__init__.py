@@ -9,6 +9,7 @@ from tacit.server.console.views import (
     assure,
     budget,
     catalogue,
+    connect,
     decide,
     publications,
     tokens,
@@ -24,6 +25,7 @@ VIEWS = (
     publications,
     assure,
     tokens,
+    connect,
 )
 
 

@@ -44,7 +44,9 @@ NO_SCREENS = (
 
 @router.get("/", **shown_to(*EVERY))
 async def first_page(visit: Visit) -> Response:
-    """Open the first screen of the visitor's role."""
+    """Open the first screen of the visitor's role, or Connect if nothing can be asked yet."""
+    if visit.sign_in.may_set_up and not (await visit.api("GET", "/v1/status"))["budgets"]:
+        return visit.redirect("/connect")
     [first, *_] = [at for at, _, roles in SCREENS if visit.sign_in.role in roles]
     return visit.redirect(f"/{first}")
 
@@ -86,7 +88,10 @@ async def begin_visit(
         sign_ins.end(before)
     account = json.dumps([me["principal"], me["role"], me["datasets"]])
     response = redirect_to(request, after if is_own_page(after) else PLACE + "/")
-    set_cookie(request, response, sign_ins.begin(token, me["principal"], me["role"], account))
+    id_ = sign_ins.begin(
+        token, me["principal"], me["role"], account, may_set_up=me["may_set_up"]
+    )
+    set_cookie(request, response, id_)
     return response
 
 

@@ -71,7 +71,7 @@ async def verify(visit: Visit) -> Response:
     """Check a signed document, and say who signed it and where it is in the chain."""
     # a browser sends the ends of lines of a form as two characters each
     text = visit.form.get("text", "").replace("\r\n", "\n")
-    found = {"whole": False, "sentence": EMPTY}
+    found = {"whole": False, "in_chain": None, "sentence": EMPTY, "key": ""}
     if text.strip():
         found = await visit.api("POST", "/v1/verify", body={"text": text})
     return await visit.page(

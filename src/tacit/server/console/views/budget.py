@@ -9,12 +9,7 @@ from typing import Any
 from fastapi import Response
 
 from tacit.server.console import downloads
-from tacit.server.console.budget_words import (
-    SpentShown,
-    part_of_cap,
-    share_of,
-    short,
-)
+from tacit.server.console.budget_words import SpentShown, part_of_cap, share_of, short
 from tacit.server.console.catalogue_words import day_in_words
 from tacit.server.console.once import act_once
 from tacit.server.console.sign_ins import random_text
