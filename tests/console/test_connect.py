@@ -2,11 +2,12 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browsing import BUILD, Visitors, violations
+from conftest import Bar
 from connecting import (
     STEPS,
     Clicks,
@@ -64,7 +65,7 @@ def test_an_owner_goes_from_sign_in_to_a_first_answer(
     place: tuple[Server, Path],
     cluster: PostgresCluster,
     database: str,
-    record_property: Callable[[str, object], None],
+    bar: Bar,
 ) -> None:
     server, file = place
     page = owner_page(people, server)
@@ -82,10 +83,9 @@ def test_an_owner_goes_from_sign_in_to_a_first_answer(
     expect(page.get_by_role("heading", name="sick is recorded")).to_be_visible()
     expect(page.get_by_text("The tables are loaded")).to_be_visible()
     seconds = time.monotonic() - began
-    record_property("clicks", clicks.count)
-    record_property("seconds", round(seconds, 1))
-    assert clicks.count <= MOST_CLICKS
-    assert seconds < MOST_SECONDS
+    name, few = "journey of an owner who connects a database", clicks.count <= MOST_CLICKS
+    bar(f"{name}: clicks on buttons", clicks.count, f"at most {MOST_CLICKS}", few)
+    bar(f"{name}: seconds", seconds, f"below {MOST_SECONDS}", seconds < MOST_SECONDS)
     assert re.search(r"^\[datasets\.labs\]", file.read_text(), re.MULTILINE)
     sent = {"principal": "nina", "role": "analyst", "datasets": ["patients", "stays", "labs"]}
     token = server.call("POST", "/v1/tokens", setup_token(server), json=sent).json()["token"]

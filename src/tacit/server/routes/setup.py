@@ -39,7 +39,7 @@ USUAL_DELTA = "1e-6"
 USUAL_ODDS = {"0.5": 55, "1": 58, "1.5": 62, "2": 65, "3": 71, "4": 76, "6": 85, "8": 91}
 """Of 100 pairs, those that the best attacker tells apart at most, by epsilon, with this delta.
 
-They are stored because each takes a second; a test computes them again.
+They are stored because each takes a second; a test computes three of them again.
 """
 
 Name = Annotated[str, Field(min_length=1, max_length=300)]
