@@ -219,7 +219,8 @@ def test_a_token_is_shown_exactly_once_and_is_in_no_address(visitors: Visitors) 
     page.get_by_role("button", name="Issue the token").click()
     token = page.get_by_label("Token", exact=True).input_value()
     me = server.call("GET", "/v1/me", token).json()
-    assert me == {"principal": "zoe", "role": "analyst", "datasets": ["labs"]}
+    whole = {"principal": "zoe", "role": "analyst", "datasets": ["labs"], "may_set_up": False}
+    assert me == whole
     assert not [each for each in seen if token in each]
     answer = page.request.get(page.url)  # a reload, and a second look
     assert answer.status == 410
