@@ -36,7 +36,7 @@ def test_the_same_request_at_two_servers_at_once_is_one_charge_and_the_same_answ
         with ThreadPoolExecutor(8) as pool:
             asked = [pool.submit(server.ask, ann, key="monday") for server in [one, other] * 8]
             answers = [each.result() for each in asked]
-        assert {answer.status_code for answer in answers} == {200}
+        assert [answer.text for answer in answers if answer.status_code != 200] == []
         assert len({str(answer.json()["columns"]) for answer in answers}) == 1
         paid = [a for a in answers if a.json()["standing"]["cost"]["amount"] != "0"]
         spent = one.curator.home.ledger.status("patients").spent
