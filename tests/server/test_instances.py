@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from serving import COUNT, make_project, serving
+from serving import COUNT, Server, make_project, serving
 
 from tacit.errors import LedgerBroken
 from tacit.store.sealed_state import VARIABLE
@@ -27,10 +27,20 @@ def shared(tmp_path: Path, new_store: Callable[[str], str]) -> Path:
     return make_project(tmp_path / "clinic", more=store, environment=KEY)
 
 
+def know_routes(*servers: Server) -> None:
+    """Let each server describe its routes, one after the other.
+
+    FastAPI does this at the first request, by objects that the servers of one process share.
+    """
+    for server in servers:
+        assert server.call("GET", "/v1/nothing").status_code == 404
+
+
 def test_the_same_request_at_two_servers_at_once_is_one_charge_and_the_same_answer(
     shared: Path,
 ) -> None:
     with serving(shared, KEY) as one, serving(shared, KEY) as other:
+        know_routes(one, other)
         ann = one.token("ann")  # issued at one, known at both
         before = one.curator.home.ledger.status("patients").spent
         with ThreadPoolExecutor(8) as pool:
