@@ -79,11 +79,15 @@ def find_receipt(store: Store, given: str, population: str | None = None) -> byt
 def charge_with(work: Work, population: str, digits: str) -> Entry | None:
     """Return the newest charge in a chain that has these digits: its nonce, or its release.
 
-    Return None if no charge has them.
+    Return None if no charge has them. Other texts of a charge, such as the name of who asked,
+    may be the digits of another one, so that each charge with the text is decoded.
     """
     quoted = f'"{digits}"'
     for seq, body in backwards(work, population, answers=False):
-        if quoted in body and kind_in(body) == CHARGED:
+        if quoted not in body or kind_in(body) != CHARGED:
+            continue
+        act = decode_act(body)
+        if isinstance(act, Charged) and digits in {act.nonce, act.release}:
             return next(walk(work, population, seq - 1))
     return None
 

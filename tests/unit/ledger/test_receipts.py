@@ -9,9 +9,10 @@ from sqlalchemy import insert
 
 from tacit.errors import InvalidValue, UnknownName
 from tacit.ledger.chain import walk
+from tacit.ledger.entries import Charged, decode_act
 from tacit.ledger.history import HistoryFilter
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.receipts import SHORTEST, find_receipt, joint_entries
+from tacit.ledger.receipts import SHORTEST, charge_with, find_receipt, joint_entries
 from tacit.store.store import Store
 from tacit.store.tables import answers
 
@@ -121,3 +122,15 @@ def test_a_certificate_of_several_populations_is_asked_for_by_chain(
         assert facts.charged.populations == ("patients", "staff")
     with pytest.raises(UnknownName, match="no charge with the receipt"):
         both.charge_facts(b"x" * 32)
+
+
+def test_who_is_named_like_a_charge_does_not_hide_it(store: Store, both: Ledger) -> None:
+    """An analyst may know a nonce, which certificates have, and sign in under it as a name."""
+    paid = charged(both, joint("a joint question"))
+    act = decode_act(paid.entries[0].body)
+    assert isinstance(act, Charged)
+    for name in (act.nonce, act.release):
+        charged(both, ask(f"asked by {name[:4]}", principal=name))
+        with store.reading() as work:
+            assert charge_with(work, "patients", name) == paid.entries[0]
+            assert joint_entries(work, paid.receipt) == paid.entries

@@ -207,7 +207,7 @@ def fields_of(typed: Json, kind: str, thing: Json) -> dict[str, str]:
 def _parents(draft: Json, tables: Sequence[Json]) -> list[tuple[str, str]]:
     """Return the columns to which a link may lead: of this page, or of protected tables."""
     named = {each["name"] for each in tables}
-    protected = [each for each in draft["tables"] if each["declared"] is not None]
+    protected = protected_tables(draft)
     here = [each for each in draft["tables"] if each in protected or each["name"] in named]
     every, fewer = (
         [(each["name"], column["name"]) for each in some for column in each["columns"]]
