@@ -329,16 +329,13 @@ def apply_draft(
     final = draft.final
     try:
         _save(final, file)
-        try:
-            return apply_project(file, by=draft.owner, environment=environment, signer=signer)
-        except BaseException:
-            if draft.population not in ledger.populations():
-                _save(ProjectText(file.name, draft.base.text, final.text), file)
-            raise
+        return apply_project(file, by=draft.owner, environment=environment, signer=signer)
     except BaseException:
         if draft.population not in ledger.populations():
             with suppress(OSError):
                 secret.unlink()
+            with suppress(Conflict):  # a file that another wrote stays as it is
+                ProjectText(file.name, draft.base.text, final.text).save(file)
         raise
 
 
