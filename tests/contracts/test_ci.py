@@ -12,13 +12,16 @@ ROOT = Path(__file__).parents[2]
 STAND_IN = """#!/usr/bin/env bash
 # stands for `just`: a stage "passes" as many tests as PASSED says
 [ "$1" != cluster ] || { echo "FAILED tests/test_x.py::test_y"; exit 1; }
+[ "$*" != "house --growing" ] || [ -z "$HOUSE_FAILS" ] || exit 1
 [ "$1" != bugs ] || { sleep 1; echo "FAILED tests/test_b.py::test_bug"; exit 1; }
 echo "ran $*"
 [ "$1" = check ] || echo "$PASSED" >> "$TACIT_COUNTED"
 """
 
 
-def run_stages(place: Path, passed: int, *stages: str) -> subprocess.CompletedProcess[str]:
+def run_stages(
+    place: Path, passed: int, *stages: str, house_fails: str = ""
+) -> subprocess.CompletedProcess[str]:
     """Run `.ci/run` where `just` and `uv` are stand-ins."""
     for name in ("just", "uv"):
         (place / name).write_text(STAND_IN)
@@ -29,7 +32,9 @@ def run_stages(place: Path, passed: int, *stages: str) -> subprocess.CompletedPr
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env=os.environ | {"PATH": f"{place}:{os.environ['PATH']}", "PASSED": str(passed)},
+        env=os.environ
+        | {"PATH": f"{place}:{os.environ['PATH']}"}
+        | {"PASSED": str(passed), "HOUSE_FAILS": house_fails},
     )
 
 
@@ -49,11 +54,20 @@ def test_a_stage_with_too_few_tests_fails_the_run(stage: str, tmp_path: Path) ->
     assert f"-- {stage} failed: too few tests" in done.stdout
 
 
-def test_a_stage_that_fails_ends_the_run(tmp_path: Path) -> None:
-    done = run_stages(tmp_path, 10_000, "cluster", "timing")
+def test_a_stage_that_fails_does_not_hide_what_others_would_tell(tmp_path: Path) -> None:
+    done = run_stages(tmp_path, 10_000, "bugs", "cluster", "oldest", "timing")
     assert done.returncode == 1
     assert "-- cluster failed" in done.stdout
-    assert "== timing" not in done.stdout
+    assert "-- bugs failed" in done.stdout
+    assert "== oldest" in done.stdout
+    assert "== timing" not in done.stdout  # which runs alone, after all others
+
+
+def test_nothing_is_tested_where_checks_fail(tmp_path: Path) -> None:
+    done = run_stages(tmp_path, 10_000, "house", "oldest", house_fails="yes")
+    assert done.returncode == 1
+    assert "-- house failed" in done.stdout
+    assert "== oldest" not in done.stdout
 
 
 @pytest.mark.parametrize(
