@@ -104,17 +104,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogethe
 PROBED = os.environ.get("TACIT_PROBED")
 """How the files begin in which the processes of a stage of CI write the lines that they ran."""
 
+if PROBED:
+    # here and not in a hook: files like this one in folders of tests, which pytest reads next,
+    # import Tacit, and what is loaded before the probes would not be measured
+    from probed_coverage import Probes
+
+    PROBES = Probes()
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put probes into Tacit, in the processes of a measured stage that run tests."""
+    """Write at the end what a process of a measured stage ran that has tests of its own."""
     worker = getattr(config, "workerinput", {}).get("workerid")
     if not PROBED or (worker is None and config.getoption("numprocesses", None)):
         return
-    from probed_coverage import Probes  # noqa: PLC0415 - few runs need it
-
     os.environ.pop("TACIT_PROBED")  # what tests start is not measured
-    probes, place = Probes(), Path(f"{PROBED}.{worker}.json")
-    config.add_cleanup(lambda: probes.write(place))
+    place = Path(f"{PROBED}.{worker}.json")
+    config.add_cleanup(lambda: PROBES.write(place))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -36,6 +36,13 @@ class Probes:
     """The probes of this process, in all modules of a folder that it loads from now on."""
 
     def __init__(self, measured: Path = MEASURED) -> None:
+        loaded = sorted(
+            name
+            for name, module in sys.modules.items()
+            if measured in Path(getattr(module, "__file__", None) or "/").parents
+        )
+        if loaded:
+            raise RuntimeError(f"These were loaded before their probes: {', '.join(loaded)}.")
         # a probe that is jumped over at once leaves every function its one code object
         self._slipcover = Slipcover(branch=True, immediate=True, exclude_lines=[])
         matcher = FileMatcher(sources=[str(measured)], omit=["*/migrations/*"])

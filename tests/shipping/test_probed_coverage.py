@@ -1,5 +1,7 @@
 """Probes report the branches that coverage.py's trace function would report."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +126,39 @@ def measured(place: Path, calls: str) -> Path:
             env={"PYTHONPATH": str(ROOT / "shipping"), "PYTHONDONTWRITEBYTECODE": "1"},
         )
     return sample
+
+
+def test_what_is_loaded_before_its_probes_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "sample.py").write_text("READ = 1\n")
+    early = PROBED.replace(
+        "probes = Probes", "sys.path.insert(0, str(folder))\nimport sample\nprobes = Probes", 1
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", early, str(tmp_path), "READ"],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT / "shipping")},
+    )
+    assert done.returncode != 0
+    assert "These were loaded before their probes: sample." in done.stderr
+
+
+def test_tests_whose_folder_loads_tacit_are_measured(tmp_path: Path) -> None:
+    folder = ROOT / "tests/console"  # its conftest.py imports a server
+    place = tmp_path / "written"
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", folder],
+        check=True,
+        capture_output=True,
+        cwd=ROOT,
+        env=os.environ | {"TACIT_PROBED": str(place)},
+    )
+    files = json.loads(Path(f"{place}.None.json").read_text())
+    assert "src/tacit/core/release.py" in {
+        str(Path(each).relative_to(ROOT)) if Path(each).is_absolute() else each
+        for each in files
+    }
 
 
 @pytest.mark.parametrize("calls", CALLS)
