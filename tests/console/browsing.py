@@ -37,6 +37,7 @@ AXE = HERE / "vendor" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 WIDTHS = (390, 820, 1366, 1920)
+AXE_WIDTHS = (390, 1366)
 
 PATIENCE = 90_000
 """Milliseconds for which a test waits for a page: a busy machine takes long for some."""
@@ -193,12 +194,15 @@ class Visitors:
         return file
 
     def fits(self, page: Page, name: str, scheme: str) -> None:
-        """Look at a page at each width: it stands within its edges, and axe is content."""
+        """Look at a page at each width: it stands within its edges.
+
+        axe is asked at the two widths between which most changes: a telephone and a desk.
+        """
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 768})
             self.shoot(page, f"{name}-{width}-{scheme}")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert violations(page) == []
+            assert width not in AXE_WIDTHS or violations(page) == []
 
     def close(self) -> None:
         """Close all browsers, and fail if one of them reported what nobody expected."""

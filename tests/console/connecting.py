@@ -98,3 +98,13 @@ def bound(page: Page, column: str, low: str, high: str, known_from: str) -> None
     group.get_by_label("Lowest").fill(low)
     group.get_by_label("Highest").fill(high)
     group.get_by_label("Known from").select_option(label=known_from)
+
+
+def wait_for(page: Page, text: str) -> None:
+    """Open the page again until the server has loaded the new declaration."""
+    for _ in range(60):
+        if text in page.get_by_role("main").inner_text():
+            return
+        page.wait_for_timeout(500)
+        page.reload()
+    raise AssertionError(page.get_by_role("main").inner_text())

@@ -31,7 +31,7 @@ NOT_PAGES = {
 
 QUERIES = (
     *("sql", "error", "epsilon", "delta", "population", "find", "text", "after", "done"),
-    *("change", "name", "next", "code", "at", "x"),
+    *("change", "name", "next", "code", "at", "table", "x"),
 )
 """Names of parts of addresses that pages read, and one that none reads."""
 
@@ -69,6 +69,7 @@ PAGES = {
     "/publications": PageOf("ann", "publications", action="weekly"),
     "/assure": PageOf("olga", "assure?population={population}", action="Run the attack"),
     "/connect": PageOf("olga", "connect", 403, action="Decide"),
+    "/connect/measure": PageOf("olga", "connect/measure", 403, action="Decide"),
     "an error": PageOf("ann", "publications?name=nothing", 404, action="Ask"),
     "another role": PageOf("ann", "decide", 403, action="Ask"),
 }

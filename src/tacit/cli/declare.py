@@ -5,7 +5,6 @@ records it in the ledger.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +25,7 @@ from tacit.project import (
     check_known,
     column_facts,
     declare_domain,
+    limit_rows,
     parse_known,
     protect_dataset,
     set_budget,
@@ -259,11 +259,7 @@ def _with_rows(
         f"{spell(profile.rows, 'row')} of {found.dataset}, in epoch {profile.epoch!r}.\n"
         f"max_rows and max_length become {profile.rows}."
     )
-    place = ("datasets", found.dataset)
-    # rows within this limit are never too long a vector, and groups then have less noise
-    for name in ("max_rows", "max_length"):
-        source = source.with_value((*place, name), profile.rows)
-    return source.with_value((*place, "profile"), asdict(profile))
+    return limit_rows(source, found.dataset, profile)
 
 
 def _with_total(

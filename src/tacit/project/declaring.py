@@ -5,10 +5,11 @@ HTTP. Each function returns a new text, and leaves other declarations and commen
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
+from tacit.core import RowsProfile
 from tacit.errors import InvalidValue, UnknownName
 from tacit.project.document import ProjectText
 
@@ -142,6 +143,18 @@ def declare_domain(  # noqa: PLR0913, PLR0917 - a column, and what is known abou
     facts |= dict(found) | {"provenance": provenance}
     facts |= {} if max_total is None else {"max_total": max_total}
     return source.with_value(("datasets", dataset, "columns", column), facts)
+
+
+def limit_rows(source: ProjectText, dataset: str, profile: RowsProfile) -> ProjectText:
+    """Return the text in which the limit of rows of ``dataset`` is that of ``profile``.
+
+    Rows within this limit are never too long a vector, and groups then have less noise.
+    """
+    check_known(source, "datasets", dataset)
+    place = ("datasets", dataset)
+    for name in ("max_rows", "max_length"):
+        source = source.with_value((*place, name), profile.rows)
+    return source.with_value((*place, "profile"), asdict(profile))
 
 
 def set_budget(

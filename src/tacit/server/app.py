@@ -62,6 +62,7 @@ from tacit.server.routes import (
     curves,
     governance,
     history,
+    limits,
     oversight,
     owners,
     publications,
@@ -87,6 +88,7 @@ ROUTERS = (
     attacks.router,
     publications.router,
     setup.router,
+    limits.router,
 )
 CONSOLE = "/console"
 HANDLED = (Refused, TacitError, RequestValidationError, HTTPException, Exception)

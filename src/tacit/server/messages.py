@@ -67,10 +67,16 @@ async def session_of(request: Request, caller: Calling, curator: AllTables) -> S
     """
     catalog = caller.scope.of_catalog(curator.catalog)
     asking = curator.asked_by(caller.principal, catalog)
+    signer = signer_of(request, caller)
+    return Session(asking if signer is None else asking.signed_by(signer))
+
+
+def signer_of(request: Request, caller: Caller) -> ActSigner | None:
+    """Return what signs the acts of an owner who came by the identity provider, or None."""
     installation: SigningKey | None = getattr(request.app.state, "installation", None)
-    if installation is not None and caller.sign_in and caller.role is Role.OWNER:
-        asking = asking.signed_by(ActSigner(installation, caller.sign_in))
-    return Session(asking)
+    if installation is None or not caller.sign_in or caller.role is not Role.OWNER:
+        return None
+    return ActSigner(installation, caller.sign_in)
 
 
 Clocked = Annotated[int, Depends(now_of)]

@@ -22,6 +22,14 @@ from tacit.session.estimate import WHAT, LimitsEstimate
 from tacit.session.examples import Example, KnownExamples
 from tacit.session.found_tables import DatabasePlace
 from tacit.session.ledger_files import export_ledger, restore_ledger
+from tacit.session.measured_limits import (
+    KnownLimits,
+    check_usable,
+    known_limits,
+    paid_limits,
+    paid_profile,
+    use_profile,
+)
 from tacit.session.open import open_session
 from tacit.session.oversight import (
     CheckedDocument,
@@ -61,6 +69,7 @@ __all__ = [
     "ErrorCurve",
     "Example",
     "KnownExamples",
+    "KnownLimits",
     "LedgerFolder",
     "LimitsEstimate",
     "Owner",
@@ -84,6 +93,7 @@ __all__ = [
     "certify",
     "charge_difference",
     "check_document",
+    "check_usable",
     "connect_database",
     "datasets_without_profile",
     "dated_epochs_of",
@@ -91,6 +101,7 @@ __all__ = [
     "epoch_name",
     "export_ledger",
     "installation_key",
+    "known_limits",
     "newest_anchor_of",
     "open_engine",
     "open_engines",
@@ -98,6 +109,8 @@ __all__ = [
     "open_project",
     "open_session",
     "paid_fit",
+    "paid_limits",
+    "paid_profile",
     "paid_question",
     "plan_draft",
     "planned_changes",
@@ -108,6 +121,7 @@ __all__ = [
     "signing_key",
     "spec_of",
     "unrecorded_changes",
+    "use_profile",
     "variable_value",
     "write_registry_record",
     "write_report",

@@ -288,7 +288,16 @@ def estimate_limits(
     suggestion is post-processing of its answer.
     """
     question = histogram(curator, dataset, column)
-    answer, quote = _ask(question, loss)
+    return read_limits(curator, dataset, *_ask(question, loss), column)
+
+
+def read_limits(
+    curator: Curator, dataset: str, answer: Answer, quote: Quote, column: str | None = None
+) -> LimitsEstimate:
+    """Return the noise and the cut of each limit by the answer to `histogram`, and suggest one.
+
+    Guarantee: this is post-processing of the answer.
+    """
     spread = variance(quote.tallies[0].mechanism)
     found = dict(zip(answer[CELL].values, answer[PEOPLE].values, strict=True))
     cells = [_number(found[place]) for place in range(len(LADDER) + 1)]
@@ -314,12 +323,17 @@ def measure_profile(
 
     Guarantee: with probability 99%, at most as many people have more rows as the profile says.
     """
+    check_limit(limit)
+    people, release = _count_beyond(curator, dataset, Fraction(limit), loss, None)
+    return RowsProfile(limit, people, curator.catalog.epochs_of(dataset), release)
+
+
+def check_limit(limit: int) -> None:
+    """Refuse a limit of rows that no profile can have."""
     if not 1 <= limit <= LADDER[-1]:
         raise InvalidValue(
             f"The limit of a profile must be from 1 to {LADDER[-1]} rows; {limit} was given."
         )
-    people, release = _count_beyond(curator, dataset, Fraction(limit), loss, None)
-    return RowsProfile(limit, people, curator.catalog.epochs_of(dataset), release)
 
 
 def measure_totals(
@@ -345,10 +359,13 @@ def _count_beyond(
     curator: Curator, dataset: str, limit: Fraction, loss: Loss | None, column: str | None
 ) -> tuple[int, str]:
     """Return the most people beyond a limit, by a fresh count, and the charge's receipt."""
-    question = beyond(curator, dataset, limit, column)
-    answer, quote = _ask(question, loss)
-    released = _number(answer[PEOPLE].values[0])
-    return people_beyond(released, quote.tallies[0].mechanism), answer.receipt.hex()
+    answer, quote = _ask(beyond(curator, dataset, limit, column), loss)
+    return read_people(answer, quote), answer.receipt.hex()
+
+
+def read_people(answer: Answer, quote: Quote) -> int:
+    """Return the most people that the answer to `beyond` means, with probability 99%."""
+    return people_beyond(_number(answer[PEOPLE].values[0]), quote.tallies[0].mechanism)
 
 
 def _number(value: object) -> Fraction:

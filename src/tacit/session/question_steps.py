@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Generic, TypeVar
 
-from tacit.core import Answer, BudgetSummary, Release
+from tacit.core import Answer, BudgetSummary, Loss, Release
 from tacit.errors import AnswerLost
 from tacit.ledger import ChargeRequest, LeaseState, StoredRelease
 from tacit.ml.registry import Model, learn_from
@@ -32,6 +32,7 @@ from tacit.session.curator import Curator
 from tacit.session.question import Question
 
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 
 class Stage(Enum):
@@ -104,6 +105,14 @@ class PaidQuestion(Generic[Result]):
         stored, paid = answer_once(self.curator, self.quote, self.question)
         return self._result(stored, paid=paid)
 
+    def read_by(self, read: Callable[[Result], Other]) -> "PaidQuestion[Other]":
+        """Return the same question, whose result is post-processed by ``read``."""
+
+        def finish(release: Release, standing: BudgetSummary, key: bytes) -> Other:
+            return read(self.finish(release, standing, key))
+
+        return PaidQuestion(self.curator, self.quote, self.question, finish)
+
     def _result(self, stored: StoredRelease, *, paid: bool) -> Result:
         found: PaidAnswer = stored_answer(
             self.curator, self.quote, self.question, stored, paid=paid
@@ -122,15 +131,22 @@ def paid_question(  # noqa: PLR0913 - an amount, or an error, and an idempotency
     request: str | None = None,
 ) -> PaidQuestion[Answer]:
     """Price a question as `Question.ask` does, and return it before anything is charged."""
-    curator = asked.curator
     loss = asked.loss(
         epsilon=epsilon, rho=rho, delta=delta, within=within, assume_size=assume_size
     )
+    return paid_at(asked, loss, request=request, rho_first=rho is not None)
+
+
+def paid_at(
+    asked: Question, loss: Loss, *, request: str | None = None, rho_first: bool = False
+) -> PaidQuestion[Answer]:
+    """Price a question at a loss in the measure of its budget, as `paid_question` does."""
+    curator = asked.curator
     quote = price_question(curator, asked.plan, loss)
     refuse_long_delay(curator, quote)
 
     def finish(release: Release, standing: BudgetSummary, key: bytes) -> Answer:
-        shown = replace(standing, rho_first=rho is not None)
+        shown = replace(standing, rho_first=rho_first)
         return Answer.of(post_process(release, quote.question.post, quote), shown, key)
 
     charged = request_for(quote, curator.catalog, curator.principal, request)

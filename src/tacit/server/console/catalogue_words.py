@@ -88,9 +88,11 @@ def plural(noun: str) -> str:
     """Return the plural of an English noun, as "such as 3 wards" needs it.
 
     Example:
-        >>> plural("ward"), plural("city"), plural("diagnosis_class"), plural("day")
-        ('wards', 'cities', 'diagnosis_classes', 'days')
+        >>> plural("ward"), plural("city"), plural("class"), plural("day"), plural("person")
+        ('wards', 'cities', 'classes', 'days', 'people')
     """
+    if noun == "person":
+        return "people"
     if re.search("[^aeiou]y$", noun):
         return f"{noun[:-1]}ies"
     return f"{noun}es" if re.search("(s|x|z|ch|sh)$", noun) else f"{noun}s"

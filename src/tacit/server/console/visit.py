@@ -34,6 +34,7 @@ LONGEST_FORM, LONGEST_OF_STRANGER, MOST_FIELDS = 2**18, 2**14, 1000
 """The most bytes of a form, of one of somebody who has not signed in, and fields."""
 
 LONGEST_NEXT = 2000
+MOST_DIGITS = 19
 VISIT, BEGUN = "", "-begun"
 """The uses of cookies: a visit, or a sign-in at a provider that has begun."""
 SAFE = frozenset({"GET", "HEAD"})
@@ -147,6 +148,19 @@ def query_of(**named: str) -> str:
         'population=a%26b&done=quota'
     """
     return urlencode(named, quote_via=quote)
+
+
+def number_of(text: str) -> int | str | None:
+    """Return a number that was typed, None for nothing, and else the text for the API.
+
+    Example:
+        >>> number_of(" 12 "), number_of(""), number_of("a dozen")
+        (12, None, 'a dozen')
+    """
+    text = text.strip()
+    if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS:
+        return int(text)
+    return text or None
 
 
 def redirect_to(request: Request, address: str) -> Response:

@@ -17,15 +17,13 @@ from pydantic import Field, SecretStr, StrictBool, StrictInt
 from tacit import session
 from tacit.accounting import AttackOdds, odds_of
 from tacit.errors import InvalidValue
-from tacit.ledger import ActSigner
 from tacit.numeric import exact, plain
 from tacit.project import Allowance, RowRules
 from tacit.server.guarded_route import new_router, open_to
-from tacit.server.messages import AllTables, Amount, Calling, Sent
+from tacit.server.messages import AllTables, Amount, Calling, Sent, signer_of
 from tacit.server.refusal import Refusal, Refused, Told
 from tacit.server.setup_drafts import SetupDrafts
 from tacit.server.token_policy import Role
-from tacit.store import SigningKey
 
 router = new_router()
 
@@ -330,12 +328,12 @@ def apply(
     The server then loads the new tables, which can take some seconds.
     """
     draft = _complete(drafts, caller.principal)
-    installation: SigningKey | None = getattr(request.app.state, "installation", None)
-    signer = None
-    if installation is not None and caller.sign_in:
-        signer = ActSigner(installation, caller.sign_in)
     found = session.apply_draft(
-        draft, drafts.file, curator.home.ledger, drafts.environment, signer
+        draft,
+        drafts.file,
+        curator.home.ledger,
+        drafts.environment,
+        signer_of(request, caller),
     )
     recorded = {
         "population": draft.population,

@@ -11,6 +11,7 @@ from tacit.server.console.views import (
     catalogue,
     connect,
     decide,
+    measure,
     publications,
     tokens,
 )
@@ -26,6 +27,7 @@ VIEWS = (
     assure,
     tokens,
     connect,
+    measure,
 )
 
 

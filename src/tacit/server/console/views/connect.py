@@ -14,7 +14,14 @@ from tacit.server.console.api_calls import ApiRefused
 from tacit.server.console.once import act_once
 from tacit.server.console.sign_ins import random_text
 from tacit.server.console.templates_of import HEADERS
-from tacit.server.console.visit import PLACE, Visit, console_router, query_of, shown_to
+from tacit.server.console.visit import (
+    PLACE,
+    Visit,
+    console_router,
+    number_of,
+    query_of,
+    shown_to,
+)
 from tacit.server.token_policy import Role
 
 router = console_router()
@@ -200,12 +207,6 @@ async def show_recorded(visit: Visit) -> Response:
 # ------------------------------------------------------------------ acts
 
 
-def _number(text: str) -> int | str | None:
-    """Return a number that was typed, None for nothing, and else the text for the API."""
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else text or None  # noqa: PLR2004
-
-
 async def _send(visit: Visit, at: str, path: str, body: Json | None) -> Response | None:
     """Send a part of a form to the API; return the page again if it is refused."""
     try:
@@ -228,7 +229,12 @@ async def connect(visit: Visit) -> Response:
     form = visit.form
     host, _, port = form.get("place", "").rpartition(":")
     named = {name: form.get(name, "").strip() for name in ("database", "role", "population")}
-    body = {"host": host, "port": _number(port), "password": form.get("password", ""), **named}
+    body = {
+        "host": host,
+        "port": number_of(port),
+        "password": form.get("password", ""),
+        **named,
+    }
     refused = await _send(visit, "database", "/v1/setup/databases", body)
     return refused or await _go_on(visit, "database")
 
@@ -295,7 +301,7 @@ async def choose_limits(visit: Visit) -> Response:
         texts = {each: visit.form.get(f"{each}-{number}", "").strip() for each in shown.LIMITS}
         if name not in tables or texts == shown.limit_texts(tables[name]["declared"]):
             continue
-        body = {each: _number(text) for each, text in texts.items()}
+        body = {each: number_of(text) for each, text in texts.items()}
         body["most_rows_source"] = texts["most_rows_source"] or None
         sent = {"name": name} | {key: value for key, value in body.items() if value is not None}
         refused = await _send(visit, "limits", "/v1/setup/tables", sent)
