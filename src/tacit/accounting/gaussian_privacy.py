@@ -62,8 +62,6 @@ def mu_square(event: core.Event) -> float | None:
     total = 0.0
     for leaf, times in leaves(event):
         match leaf:
-            case core.Nothing():
-                continue
             case core.GaussianNoise(square, variance):
                 factor = discrete_factor(float(variance))
                 if factor == inf:

@@ -260,6 +260,13 @@ def test_odds_of_events_are_within_those_of_their_loss() -> None:
     assert made.to_dict()["posterior_is_average"] is True
 
 
+def test_odds_of_gaussian_noise_are_within_any_loss_of_the_budget() -> None:
+    wide, narrow = core.Loss.approximate(9, "1e-6"), core.Loss.approximate("0.1", "1e-6")
+    assert odds_of_mu(ONE, wide, TENTH).pairs == curve_of_mu(ONE).pairs
+    assert odds_of_mu(ONE, narrow, TENTH).pairs == odds_of(narrow, TENTH).pairs
+    assert gaussian_mu(core.Composed((core.Nothing(), NORMAL))) == gaussian_mu(NORMAL)
+
+
 def test_what_is_no_probability_is_refused() -> None:
     with pytest.raises(InvalidValue, match="false_positive must be in"):
         curve_of_mu(ONE).true_positive_rate(Fraction(2))
