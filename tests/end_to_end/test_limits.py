@@ -73,9 +73,17 @@ def test_the_estimate_is_charged_once(session: Session) -> None:
     assert session.status().spent == paid
 
 
+def is_near(people: int, true: int) -> bool:
+    """Return whether a profile is near the truth, which it may be below once in a hundred.
+
+    How often it is below is counted in tests/claims/test_truth.py.
+    """
+    return true - 5 <= people <= true + 8
+
+
 def test_a_profile_holds_the_people_beyond_its_limit(session: Session) -> None:
     found = session.profile("data", 10, epsilon=20)
-    assert 12 <= found.people <= 15
+    assert is_near(found.people, 12)
     assert (found.rows, found.epoch) == (10, "1")
     assert len(found.release) == 64
     with pytest.raises(InvalidValue, match="from 1 to 65536"):
@@ -119,7 +127,7 @@ def test_totals_are_measured_as_rows_are(session: Session) -> None:
     assert found.suggested % 50 == 0
     assert "max_total" in repr(found)
     profile = session.total_profile("data", "cost", 450, epsilon=20)
-    assert int((totals > 450).sum()) <= profile.people <= int((totals > 450).sum()) + 5
+    assert is_near(profile.people, int((totals > 450).sum()))
     with pytest.raises(InvalidValue, match="above 0 and at most"):
         session.total_profile("data", "cost", 0)
     with pytest.raises(InvalidValue, match="bounds from 0 upwards"):
@@ -129,7 +137,7 @@ def test_totals_are_measured_as_rows_are(session: Session) -> None:
 def test_an_owners_rule_about_cells_does_not_hide_the_people_beyond(tmp_path: Path) -> None:
     with opened(tmp_path, max_rows=5, min_people=50) as session:
         found = session.profile("data", 10, epsilon=20)
-    assert 12 <= found.people <= 15
+    assert is_near(found.people, 12)
 
 
 def test_rows_of_people_who_are_not_listed_are_measured_too(tmp_path: Path) -> None:
@@ -145,7 +153,7 @@ def test_rows_of_people_who_are_not_listed_are_measured_too(tmp_path: Path) -> N
     apply_project(file, by="olga")
     with open_project(file, principal="olga") as clinic:
         found = clinic.profile("visits", 5, epsilon=20)
-    assert 40 <= found.people <= 43
+    assert is_near(found.people, 40)
 
 
 def test_machines_see_that_intervals_leave_people_out(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ for nothing, so that the page can be opened and reloaded at any time.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from fastapi import Response
@@ -46,7 +47,7 @@ def limits_shown(estimate: Json, typed: str = "") -> list[LimitShown]:
         >>> row = {"limit": "2", "noise": "34", "people": [5, 20], "least_cut": "0.031"}
         >>> [shown] = limits_shown({"now": "1", "suggested": "2", "limits": [row]})
         >>> shown.noise, shown.people, shown.cut, shown.mark, shown.is_chosen
-        ('± 34', '5 to 20', 'at least 3%', 'suggested', True)
+        ('± 34', '5 to 20', 'at least 3.1%', 'suggested', True)
     """
     most = max(_float(each["noise"]) for each in estimate["limits"]) or 1.0
     chosen = typed or estimate["suggested"]
@@ -61,7 +62,7 @@ def limits_shown(estimate: Json, typed: str = "") -> list[LimitShown]:
         found.append(
             LimitShown(
                 limit,
-                f"± {_float(each['noise']):,.0f}",
+                f"± {ceil(_float(each['noise'])):,}",
                 f"{low:,} to {high:,}",
                 f"at least {percent(float(least))}" if float(least or 0) else "not known",
                 ", ".join(marks),
