@@ -30,8 +30,12 @@ UNLUCKY = 3.7
 PAIR = 2
 """A value with its smooth sensitivity, or with a distance: no vector."""
 
-MOST = int(os.environ.get("TACIT_OTHER_AUDIT_DRAWS", "100000"))
+FULL = 100_000
+MOST = int(os.environ.get("TACIT_OTHER_AUDIT_DRAWS", str(FULL)))
 """Draws of a side; the bar is what this number of draws can show."""
+
+PART = 0.9
+"""Part of an honest bound that an audit must show."""
 
 FINE = 1000
 """Distinct releases above which an event is a bound on how near one of them lies."""
@@ -108,8 +112,18 @@ def honest_bound(example: MechanismExample, count: int, delta: float) -> float:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_an_audit_shows_nine_tenths_of_what_it_can(name: str, bar: Bar) -> None:
+    """An event that a small pilot finds can be a poor one: then more draws are asked."""
+    wanted = min(max(MODULES[name].get("DRAWS", 200_000), 40_000), FULL)
+    part, shown, claim = parts_of_audit(name, min(wanted, MOST))
+    if part < PART and wanted > MOST and shown <= claim:
+        part, shown, claim = parts_of_audit(name, wanted)
+    bar(f"audit {name}, bound / that of an unlucky honest one", part, ">= 0.9", part >= PART)
+    bar(f"audit {name}, bound / claim", shown / claim, "<= 1", shown <= claim)
+
+
+def parts_of_audit(name: str, count: int) -> tuple[float, float, float]:
+    """Return an audit's bound as a part of an honest one, the bound, and the claim."""
     example: MechanismExample = MODULES[name]["EXAMPLE"]
-    count = min(max(MODULES[name].get("DRAWS", 200_000), 40_000), MOST)
     delta = delta_for(example)
     expected = honest_bound(example, count, delta)
     pilot = [
@@ -125,10 +139,7 @@ def test_an_audit_shows_nine_tenths_of_what_it_can(name: str, bar: Bar) -> None:
     shown = max(
         audited(pilot[i], pilot[1 - i], fresh[i], fresh[1 - i], known, delta) for i in (0, 1)
     )
-    claim = promised(example, delta)
-    part = shown / expected
-    bar(f"audit {name}, bound / that of an unlucky honest one", part, ">= 0.9", part >= 0.9)
-    bar(f"audit {name}, bound / claim", shown / claim, "<= 1", shown <= claim)
+    return shown / expected, shown, promised(example, delta)
 
 
 def audited(  # noqa: PLR0913, PLR0917
