@@ -1,33 +1,25 @@
 """The screen Measure: an owner sees a price, measures how many rows limits cut, and chooses."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from browsing import BUILD, Visitors
 from conftest import Bar
 from connecting import Clicks, owner_page, wait_for
-from playwright.sync_api import Browser, expect
-from serving import NOTHING, Server, make_project, serving
-from setting_up import setup_token
+from playwright.sync_api import Browser, Page, expect
+from serving import Server
+from setting_up import measuring, setup_token
 
 from tacit.project.document import ProjectText
-from tacit.project.project import Serving, SetupSettings
-from tacit.server.setup_drafts import SetupDrafts
-from tacit.session.project import Reloader
 
 MOST_CLICKS = 4
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
-    file = make_project(tmp_path / "clinic")
-    settings = SetupSettings((), ())
-    limits = replace(Serving(requests_per_minute=10**6), setup=settings)
-    with serving(file, serving=limits, reload=Reloader(file, NOTHING)) as server:
-        server.app.state.setup = SetupDrafts(file, settings, NOTHING)
-        yield server, file
+    with measuring(tmp_path / "clinic") as found:
+        yield found
 
 
 @pytest.fixture
@@ -75,12 +67,18 @@ def test_an_owner_measures_a_limit_and_uses_it(
     bar(name, clicks.count, f"at most {MOST_CLICKS}", few)
 
 
+def measure_page(people: Visitors, server: Server, who: str = "olga") -> Page:
+    """The page of visits, before an owner who may set up."""
+    page = owner_page(people, server, who)
+    page.goto(people.address("connect/measure?table=visits"))
+    return page
+
+
 def test_a_form_that_is_sent_twice_is_charged_once(
     people: Visitors, place: tuple[Server, Path]
 ) -> None:
     server, _ = place
-    page = owner_page(people, server, "olga")
-    page.goto(people.address("connect/measure?table=visits"))
+    page = measure_page(people, server)
     page.get_by_role("button", name="Measure", exact=True).dblclick()
     expect(page.get_by_role("table")).to_contain_text("suggested")
     assert charges(server) == 1
@@ -90,8 +88,7 @@ def test_a_refusal_is_shown_with_what_was_chosen(
     people: Visitors, place: tuple[Server, Path]
 ) -> None:
     server, file = place
-    page = owner_page(people, server, "olga")
-    page.goto(people.address("connect/measure?table=visits"))
+    page = measure_page(people, server)
     page.get_by_role("button", name="Measure", exact=True).click()
     page.get_by_role("radio", name="2", exact=True).check()
     file.write_text(file.read_text().replace("max_groups = 2", "max_groups = 3"))
@@ -120,7 +117,6 @@ def test_the_page_fits_wide_and_narrow_light_and_dark(
 
 def test_nobody_else_reaches_it(people: Visitors, place: tuple[Server, Path]) -> None:
     server, _ = place
-    page = owner_page(people, server, "oscar")  # who owns another population
-    page.goto(people.address("connect/measure?table=visits"))
+    page = measure_page(people, server, "oscar")  # who owns another population
     expect(page.get_by_role("main")).to_contain_text("The limits of shifts")
     expect(page.get_by_role("main")).not_to_contain_text("visits")

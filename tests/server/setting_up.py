@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 from postgres_cluster import PostgresCluster
-from serving import NOTHING, Server, make_project, serving
+from serving import NOTHING, ROWS, Server, make_project, serving
 
 from tacit.engines.postgres_role import reader_of
 from tacit.ledger.ledger import wall_clock
@@ -81,6 +81,17 @@ def setting_up(
     """A server over a project of other owners, on which the clinic may be connected."""
     file = make_project(folder)
     settings = SetupSettings((("127.0.0.1", cluster.port), *allow), ("paul",))
+    limits = replace(Serving(requests_per_minute=10**6), setup=settings)
+    with serving(file, serving=limits, reload=Reloader(file, NOTHING)) as server:
+        server.app.state.setup = SetupDrafts(file, settings, NOTHING)
+        yield server, file
+
+
+@contextmanager
+def measuring(folder: Path, rows: str = ROWS) -> Iterator[tuple[Server, Path]]:
+    """A server over a project whose owners may measure limits, and no database connected."""
+    file = make_project(folder, rows)
+    settings = SetupSettings((), ())
     limits = replace(Serving(requests_per_minute=10**6), setup=settings)
     with serving(file, serving=limits, reload=Reloader(file, NOTHING)) as server:
         server.app.state.setup = SetupDrafts(file, settings, NOTHING)

@@ -2,39 +2,25 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import NOTHING, ROWS, Server, make_project, serving
-from setting_up import setup_token
+from serving import ROWS, Server
+from setting_up import measuring, setup_token
 
 from tacit.errors import StoreFailed
 from tacit.ledger import ActSigner, KeySet
 from tacit.project import Allowance
 from tacit.project.document import ProjectText
-from tacit.project.project import Serving, SetupSettings
-from tacit.server.setup_drafts import SetupDrafts
 from tacit.server.token_policy import Role, TokenScope
 from tacit.session import measured_limits
-from tacit.session.project import Reloader, unrecorded_changes
+from tacit.session.project import unrecorded_changes
 from tacit.store import SigningKey
 
 LIMITS = "/v1/setup/limits"
 VISITS = {"dataset": "visits"}
-
-
-@contextmanager
-def measuring(folder: Path, rows: str = ROWS) -> Iterator[tuple[Server, Path]]:
-    file = make_project(folder, rows)
-    settings = SetupSettings((), ())
-    limits = replace(Serving(requests_per_minute=10**6), setup=settings)
-    with serving(file, serving=limits, reload=Reloader(file, NOTHING)) as server:
-        server.app.state.setup = SetupDrafts(file, settings, NOTHING)
-        yield server, file
 
 
 @pytest.fixture
@@ -44,7 +30,7 @@ def place(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
 
 
 def test_what_is_free_is_the_same_whoever_is_in_the_data(tmp_path: Path) -> None:
-    """Facts, prices and refusals come before a charge, and one person moves none of them."""
+    """One person, and everybody, moves no fact and no price."""
     more = "INSERT INTO visits SELECT 7, DATE '2026-02-01', 9 FROM range(70000);"
     nobody = "DELETE FROM visits; DELETE FROM people;"
     found = []
@@ -198,6 +184,24 @@ def test_the_file_is_as_it_was_if_nothing_was_recorded(
     paid = spent(server)
     assert server.call("POST", f"{LIMITS}/use", token, json=sent).status_code == 200
     assert spent(server) == paid
+
+
+def test_a_change_of_another_owner_does_not_put_back_what_was_recorded(
+    place: tuple[Server, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, file = place
+    file.write_text(file.read_text().replace("max_rows = 3", "max_rows = 2"))
+    record = measured_limits.apply_project
+
+    def record_and_fail(*given: Any, **named: Any) -> None:
+        record(*given, **named)
+        raise StoreFailed("It broke after the changes were recorded.")
+
+    monkeypatch.setattr(measured_limits, "apply_project", record_and_fail)
+    sent = {**VISITS, "limit": 4}
+    server.call("POST", f"{LIMITS}/use", setup_token(server, "olga"), json=sent)
+    assert ProjectText.at(file).root().value["datasets"]["visits"]["max_rows"] == 4
+    assert {each.population for each in unrecorded_changes(file)} == {"staff"}
 
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(

@@ -174,15 +174,19 @@ def use_profile(  # noqa: PLR0913 - a file, a profile, and how an owner acts
             "stored: choose the limit again, for nothing."
         )
     except BaseException:
-        if _is_unrecorded(file):
+        if _is_unrecorded(file, curator.catalog.dataset(name).population):
             with suppress(Conflict):
                 ProjectText(file.name, before.text, after.text).save(file)
         raise
     raise refusal
 
 
-def _is_unrecorded(file: Path) -> bool:
+def _is_unrecorded(file: Path, population: str) -> bool:
+    """Return whether the ledger lacks a declaration of ``population``; others' do not count."""
     try:
-        return any(each.stops_questions for each in unrecorded_changes(file))
+        return any(
+            each.stops_questions and each.population == population
+            for each in unrecorded_changes(file)
+        )
     except (TacitError, OSError):
         return False

@@ -5,7 +5,7 @@ file of this server. Each of the two questions is priced, charged and answered a
 analysts are.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Query, Request, Response
 from fastapi.responses import JSONResponse
@@ -22,6 +22,8 @@ from tacit.server.routes.setup import Drafts
 from tacit.server.token_policy import Role
 
 router = new_router()
+
+Result = TypeVar("Result")
 
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -84,10 +86,9 @@ async def measure_limits(  # noqa: PLR0913, PLR0917 - a table, and where the cha
 
     def prepare() -> session.PaidQuestion[session.LimitsEstimate]:
         caller.scope.check_datasets((given.dataset,), door.catalog)
-        asked = session.paid_limits(_asking(door), given.dataset, key)
         session.check_usable(drafts.file, _asking(door), given.dataset, signer)
-        _check_price(asked, door, caller)
-        return asked
+        asked = session.paid_limits(_asking(door), given.dataset, key)
+        return _within_scope(asked, door, caller)
 
     def respond(found: session.LimitsEstimate) -> Response:
         log_fields(request)["charge"] = found.answer.receipt.hex()
@@ -116,10 +117,9 @@ async def use_limit(  # noqa: PLR0913, PLR0917 - a table, and where the charge g
 
     def prepare() -> session.PaidQuestion[RowsProfile]:
         caller.scope.check_datasets((given.dataset,), door.catalog)
-        asked = session.paid_profile(_asking(door), given.dataset, given.limit, key)
         session.check_usable(drafts.file, _asking(door), given.dataset, signer)
-        _check_price(asked, door, caller)
-        return asked
+        asked = session.paid_profile(_asking(door), given.dataset, given.limit, key)
+        return _within_scope(asked, door, caller)
 
     def respond(profile: RowsProfile) -> Response:
         log_fields(request)["charge"] = profile.release
@@ -153,13 +153,14 @@ def _asking(asked: session.Session) -> session.Curator:
     return asked._curator  # noqa: SLF001 - a session in steps
 
 
-def _check_price(
-    asked: session.PaidQuestion[Any], door: session.Session, caller: Caller
-) -> None:
-    """Refuse a question whose price the token does not permit."""
+def _within_scope(
+    asked: session.PaidQuestion[Result], door: session.Session, caller: Caller
+) -> session.PaidQuestion[Result]:
+    """Return a question whose price the token permits; raise `NotPermitted` otherwise."""
     if caller.scope.most is not None:
         status = door.status(asked.quote.population.name)
         caller.scope.check_loss(asked.question.loss, status)
+    return asked
 
 
 def _profile_json(profile: RowsProfile) -> dict[str, Any]:
